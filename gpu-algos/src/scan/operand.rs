@@ -3,8 +3,9 @@
 use std::{any::Any, error::Error, marker::PhantomData, sync::Arc};
 
 use gpu_array::{
-    ArrayError, Element,
+    ArrayError, Element, bf16,
     expression::{Deferred, Evaluated, Expr, Gpu, Lowered, deferred},
+    f16,
     gpu_driver::Stream,
 };
 use ndarray::{Dimension, IxDyn};
@@ -31,16 +32,16 @@ operand! { ['a, O: Element, D: Dimension, K: Dimension] Scan<'a, O, D, K>, O, K,
 
 /// `scalar op scan`.
 macro_rules! scalar_scan {
-    ($scalar:ty, $trait:ident, $method:ident) => {
-        impl<'a, D: Dimension, K: Dimension> std::ops::$trait<Scan<'a, $scalar, D, K>> for $scalar {
-            type Output = <$scalar as std::ops::$trait<Expr<'a, $scalar, K>>>::Output;
-            fn $method(self, right: Scan<'a, $scalar, D, K>) -> Self::Output {
+    ($scalar:ty, $element:ty, $trait:ident, $method:ident) => {
+        impl<'a, D: Dimension, K: Dimension> std::ops::$trait<Scan<'a, $element, D, K>> for $scalar {
+            type Output = <$scalar as std::ops::$trait<Expr<'a, $element, K>>>::Output;
+            fn $method(self, right: Scan<'a, $element, D, K>) -> Self::Output {
                 std::ops::$trait::$method(self, right.into_expr())
             }
         }
     };
 }
-scalars! { scalar_scan; i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 }
+scalars! { scalar_scan; i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; i32 beside f16 bf16 f32 f64, f64 beside i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 }
 
 impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     /// The results as an expression: they are computed before the kernel that reads it, on the same stream.
