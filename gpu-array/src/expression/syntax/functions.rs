@@ -355,6 +355,7 @@ functions! { impl ['v, T: Element, D: Dimension] GpuViewMut<'v, T, D>, Gpu, fn [
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[doc(alias = "where")]
+#[expect(clippy::type_complexity, reason = "the type of each branch follows that of the other")]
 pub fn where_<'a, C, A, B>(condition: C, a: A, b: B) -> Expr<'a, Common<A::Promoted, B::Promoted>, B::Dim, C::Backend>
 where
     C: IntoExpr<'a, Elem = bool>,
