@@ -2,10 +2,13 @@
 
 mod arrays;
 mod ceilings;
+mod launches;
 mod read;
 
 pub use arrays::arrays;
 pub use ceilings::ceilings;
+#[cfg_attr(not(feature = "peers"), expect(unused_imports, reason = "the driver's own launches are a peer"))]
+pub(crate) use launches::{ByName, OPERATION, THREADS};
 pub use read::KERNELS;
 
 use crate::harness::Harness;
@@ -14,4 +17,5 @@ use crate::harness::Harness;
 pub fn figures(harness: &mut Harness) {
     ceilings(harness);
     arrays(harness);
+    launches::figures(harness);
 }

@@ -1,10 +1,11 @@
-//! The kernel that reads.
+//! The kernel that reads, and the kernels of this crate.
 #![expect(unsafe_code, reason = "the launch of the kernel")]
 
 use std::sync::LazyLock;
 
 use gpu_driver::{DeviceVec, Dim3, Entry, In, Kernel, Out, Registry, Result, Source};
 
+use super::launches::{Empty, THREADS};
 use crate::harness::Gpu;
 
 static SOURCE: Source = Source { name: "read.cu", text: include_str!("read.cu"), headers: &[] };
@@ -35,8 +36,9 @@ impl Entry for ReadAll {
     }
 }
 
-/// The kernels of this crate: for the measurement of ceilings alone.
-pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| Registry::new("benches").with::<ReadAll>(&POLICY));
+/// The kernels of this crate: for the measurement of ceilings and launches alone.
+pub static KERNELS: LazyLock<Registry> =
+    LazyLock::new(|| Registry::new("benches").with::<ReadAll>(&POLICY).with::<Empty>(&THREADS));
 
 /// Memory that is read, and the partial sums of its words.
 #[derive(Debug)]

@@ -10,6 +10,8 @@ mod curand;
 #[cfg(feature = "peers")]
 mod cusparse;
 #[cfg(feature = "peers")]
+mod driver;
+#[cfg(feature = "peers")]
 mod faer;
 #[cfg(feature = "peers")]
 mod library;
@@ -72,7 +74,10 @@ pub fn dense(harness: &mut Harness) {
     reductions::figures(harness);
     scans::figures(harness);
     #[cfg(feature = "peers")]
-    cublas::figures(harness);
+    {
+        cublas::figures(harness);
+        driver::launches(harness);
+    }
     #[cfg(not(feature = "peers"))]
     if harness.on_gpu() {
         left_out(harness, "cublas");
