@@ -39,7 +39,8 @@ pub(crate) fn extreme(greatest: bool) -> OperatorKind {
 
 macro_rules! scans {
     ($($(#[doc = $doc:literal])* fn $name:ident -> $output:ty where $bound:path, $kind:expr, $nan:literal, $family:ident;)*) => {
-        /// Scans of arrays, views and expressions, on a GPU or of [`host`](gpu_array::expression::host()): over all values in C order, or along an axis by [`Scan::axis`].
+        /// Scans of arrays, views and expressions, on a GPU or of [`host`](gpu_array::expression::host()): over all values in C order, or along an axis
+        /// by [`Scan::axis`].
         ///
         /// The kernel computes the scanned expression too, and the map of [`Scan::map`] over the results.
         ///
@@ -47,7 +48,8 @@ macro_rules! scans {
         /// [`Scan::segments`] and [`Scan::by_key`] begin anew with each segment.
         ///
         /// # Semantics
-        /// NumPy's, but that sums and products of f16 and bf16 are carried in f32 and each result is rounded once. The host carries those of all floats in f64. Results are NaN from the first NaN on; methods whose names begin with `nan` leave NaN out. Integer sums wrap.
+        /// NumPy's, but that sums and products of f16 and bf16 are carried in f32 and each result is rounded once. The host carries those of all floats
+        /// in f64. Results are NaN from the first NaN on; methods whose names begin with `nan` leave NaN out. Integer sums wrap.
         ///
         /// # Determinism
         /// Bitwise the same from run to run on one device, for one shape and layout, since these alone decide the order of additions. Another device

@@ -14,7 +14,7 @@ use crate::{
 /// The scan of a host expression, with the places where segments begin if there are any.
 pub(crate) type HostScan<O> = fn(&Lowered<'_>, Option<&ArrayD<bool>>, ScanOptions) -> Result<ArrayD<O>>;
 
-/// Whether each value begins a segment, of a host expression of flags or keys. The shape is that of the lanes along the axis.
+/// Whether each value begins a segment, of a host expression of flags or keys. The shape is that of the lanes.
 pub(super) type HostHeads = fn(&Lowered<'_>, ScanOptions) -> Result<ArrayD<bool>>;
 
 /// The lanes of a scan, and their kind.
@@ -59,7 +59,7 @@ pub(crate) fn scan_on_host<T: Element, O: 'static>(
     Ok(*results.downcast::<ArrayD<O>>().map_err(unknown)?)
 }
 
-/// Gives the values of a host expression to a function, with the axis along which lanes lie: without one the values are one lane in C order.
+/// Gives the values of a host expression to a function, with the axis of the lanes: without one the values are one lane in C order.
 fn in_lanes<T: Element, R>(
     lowered: &Lowered<'_>,
     axis: Option<usize>,
