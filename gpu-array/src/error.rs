@@ -393,9 +393,9 @@ pub enum ArrayError {
 
 gpu_driver::debug_by_text! {
     ArrayError:
-    Driver, TooLarge, Length, Range, Axis, RepeatedAxis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape,
-    ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices, Outputs, NoHome, NoShape,
-    TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
+    Driver, TooLarge, Length, Range, Axis, RepeatedAxis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join,
+    Reshape, ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices,
+    Outputs, NoHome, NoShape, TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 
 /// The end of a slice, as in `s![..]`.

@@ -57,7 +57,7 @@ fn fill(device: &Device, vertices: u32, picture: u32, phase: f32) -> Result<(), 
     Ok(())
 }
 
-/// Compares what OpenGL sees with the host's values.
+/// Compares the values that OpenGL sees with the host's values.
 fn check(vertices: &[u8], picture: &[u8], phase: f32) -> Result<(), Box<dyn Error>> {
     let floats: Vec<f32> = vertices.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
     for (i, vertex) in floats.chunks_exact(2).enumerate() {

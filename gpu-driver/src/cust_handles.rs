@@ -284,7 +284,7 @@ impl Function {
         Ok(use_it(&ours("cuModuleGetFunction", function)?))
     }
 
-    /// A kernel of cust's, for launches of this library. Its module stays cust's. `name` is what errors call it.
+    /// A kernel of cust's, for launches of this library. Its module stays cust's. `name` is its name in errors.
     ///
     /// The sizes of its arguments are compared with the kernel, their types are not known.
     ///

@@ -46,7 +46,7 @@ impl Module {
     /// `NoVariable`; `Length` where the variable's bytes are no whole number of elements; `Nul`; `DeviceLost`.
     #[doc(alias = "get_global")]
     pub fn global<T: DevicePod>(&self, name: &str) -> Result<Global<T>> {
-        let c_name = CString::new(name).map_err(|_| DriverError::Nul { what: "a variable's name" })?;
+        let c_name = CString::new(name).map_err(|_| DriverError::Nul { text: "a variable's name" })?;
         let device = self.device();
         let _current = device.enter()?;
         let (mut address, mut bytes) = (0, 0usize);

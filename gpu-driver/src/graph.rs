@@ -246,7 +246,7 @@ impl Graph {
     pub fn write_dot(&self, path: impl AsRef<Path>) -> Result<()> {
         const VERBOSE: u32 = 1;
         let path = CString::new(path.as_ref().as_os_str().as_encoded_bytes())
-            .map_err(|_| DriverError::Nul { what: "a path" })?;
+            .map_err(|_| DriverError::Nul { text: "a path" })?;
         let _current = self.device.enter()?;
         // SAFETY: the graph is alive, and the path ends in NUL.
         let code = unsafe { sys::cuGraphDebugDotPrint(self.captured.raw, path.as_ptr(), VERBOSE) };

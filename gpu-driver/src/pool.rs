@@ -143,7 +143,7 @@ pub struct AllocationTrace {
 #[non_exhaustive]
 pub struct TracedAllocation {
     /// The type of its owner, such as `DeviceVec`.
-    pub what: &'static str,
+    pub owner: &'static str,
     /// Its size.
     pub bytes: usize,
     /// The call that made it.
@@ -155,7 +155,7 @@ impl AllocationTrace {
     pub fn alive(&self) -> Vec<TracedAllocation> {
         let traced = self.device.0.trace.alive().into_iter();
         let mut alive: Vec<_> =
-            traced.map(|Traced { what, bytes, place }| TracedAllocation { what, bytes, place }).collect();
+            traced.map(|Traced { owner, bytes, place }| TracedAllocation { owner, bytes, place }).collect();
         alive.sort_by_key(|one| (one.place.file(), one.place.line(), one.place.column(), one.bytes));
         alive
     }
@@ -167,9 +167,9 @@ impl fmt::Display for AllocationTrace {
         if alive.is_empty() {
             return f.write_str("no allocation is alive");
         }
-        for (number, TracedAllocation { what, bytes, place }) in alive.iter().enumerate() {
+        for (number, TracedAllocation { owner, bytes, place }) in alive.iter().enumerate() {
             let line = if number == 0 { "" } else { "\n" };
-            write!(f, "{line}{bytes} bytes of a {what} from {place}")?;
+            write!(f, "{line}{bytes} bytes of a {owner} from {place}")?;
         }
         Ok(())
     }
@@ -251,8 +251,8 @@ fn within_limit(device: &Device, bytes: usize) -> Result<Option<MutexGuard<'_, (
     if used.saturating_add(bytes as u64) <= limit {
         return Ok(Some(alone));
     }
-    let (what, used_bytes, limit_bytes) = ("device memory", used as usize, limit as usize);
-    Err(DriverError::OverLimit { what, requested_bytes: bytes, used_bytes, limit_bytes })
+    let (memory, used_bytes, limit_bytes) = ("device memory", used as usize, limit as usize);
+    Err(DriverError::OverLimit { memory, requested_bytes: bytes, used_bytes, limit_bytes })
 }
 
 /// Memory within a capture of [`Stream::capture`], which its buffer and its graph share; zero at first.

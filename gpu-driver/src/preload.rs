@@ -92,13 +92,13 @@ mod tests {
             let outcome = in_parallel(&items, |&i| {
                 taken[i].fetch_add(1, Ordering::Relaxed);
                 match i {
-                    70 | 40 => Err(DriverError::Nul { what: if i == 40 { "the first" } else { "a later one" } }),
+                    70 | 40 => Err(DriverError::Nul { text: if i == 40 { "the first" } else { "a later one" } }),
                     _ => Ok(()),
                 }
             });
             assert!(taken.iter().all(|taken| taken.load(Ordering::Relaxed) == 1), "{n}");
             match n {
-                100 => assert!(matches!(outcome, Err(DriverError::Nul { what: "the first" })), "{outcome:?}"),
+                100 => assert!(matches!(outcome, Err(DriverError::Nul { text: "the first" })), "{outcome:?}"),
                 _ => assert!(outcome.is_ok(), "{outcome:?}"),
             }
         }

@@ -31,10 +31,10 @@ pub(crate) use own as all;
 pub(crate) mod own {
     use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
-    /// Pointers to what only the driver knows.
+    /// Pointers to objects that only the driver knows.
     macro_rules! handles {
         ($($handle:ident $pointee:ident,)*) => {$(
-            #[doc = concat!("What `", stringify!($handle), "` points to.")]
+            #[doc = concat!("The object that `", stringify!($handle), "` points to.")]
             #[derive(Debug)]
             #[repr(C)]
             pub struct $pointee(u8);

@@ -48,9 +48,9 @@ pub(crate) struct FillCall {
     pub(crate) dropped: u32,
     /// Values of the first turn that were given before.
     pub(crate) skip: u32,
-    /// Turns that give values.
+    /// Number of turns that give values.
     pub(crate) turns: u64,
-    /// Turns that have given all of theirs then: all, or all but the last.
+    /// Number of turns that have given all of their values then: all, or all but the last.
     pub(crate) complete: u64,
     /// Units that a turn draws.
     pub(crate) draws: u32,

@@ -124,7 +124,8 @@ fn check_symmetric(a: &CsrMatrix<f64>) -> Outcome<()> {
     if symmetry.largest > TOLERANCE * largest {
         let (row, col) = (symmetry.row + 1, symmetry.col + 1);
         let message = format!(
-            "the matrix is not symmetric: elements ({row}, {col}) and ({col}, {row}) differ by {:.1e}; conjugate gradients need a symmetric positive definite one",
+            "the matrix is not symmetric: elements ({row}, {col}) and ({col}, {row}) differ by {:.1e}; \
+             conjugate gradients need a symmetric positive definite one",
             symmetry.largest
         );
         return Err(message.into());

@@ -115,9 +115,9 @@ impl<T: Scalar> CooMatrix<T> {
 }
 
 pub(crate) fn check_dimensions(rows: usize, cols: usize) -> Result<()> {
-    for (what, value) in [("rows", rows), ("columns", cols)] {
+    for (quantity, value) in [("rows", rows), ("columns", cols)] {
         if value > MAX_DIM {
-            return Err(SparseError::TooLarge { what, value: value as u64, limit: MAX_DIM as u64 });
+            return Err(SparseError::TooLarge { quantity, value: value as u64, limit: MAX_DIM as u64 });
         }
     }
     Ok(())

@@ -36,10 +36,10 @@ pub enum SparseError {
         cols: usize,
     },
     /// A dimension or a count does not fit the index types of this crate.
-    #[error("{what} = {value} is more than this crate can hold ({limit})")]
+    #[error("{quantity} = {value} is more than this crate can hold ({limit})")]
     TooLarge {
         /// Name of the quantity.
-        what: &'static str,
+        quantity: &'static str,
         /// Its value.
         value: u64,
         /// The largest value that works.

@@ -1,6 +1,6 @@
 //! Cumulative sums and selections on the CPU's threads: ours, and the peers'.
 
-use gpu_algos::host::{self, Operand, Scan, Sum};
+use gpu_algos::host::{self, Operand, ScanKind, Sum};
 use gpu_sparse::Scalar;
 use ndarray::{Array1, Array2, Axis};
 
@@ -34,8 +34,8 @@ pub(super) fn figures(harness: &mut Harness) {
 fn ours<T: Scalar + Operand<Sum = T>>() -> Scanned<T> {
     Scanned {
         by: "gpu-algos-rayon",
-        cumsum: Some(|x, out| Ok(host::scan_into(&Sum::new(), x, Axis(0), Scan::INCLUSIVE, out.view_mut())?)),
-        along: Some(|x, out, axis| Ok(host::scan_into(&Sum::new(), x, axis, Scan::INCLUSIVE, out.view_mut())?)),
+        cumsum: Some(|x, out| Ok(host::scan_into(&Sum::new(), x, Axis(0), ScanKind::INCLUSIVE, out.view_mut())?)),
+        along: Some(|x, out, axis| Ok(host::scan_into(&Sum::new(), x, axis, ScanKind::INCLUSIVE, out.view_mut())?)),
         select: Some(|x| Ok(host::copy_if(x, |x| Operand::to_f64(*x) > 0.0).into_raw_vec_and_offset().0)),
     }
 }

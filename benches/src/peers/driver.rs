@@ -66,7 +66,7 @@ fn succeeded(code: c_int) -> Outcome {
     if code == 0 { Ok(()) } else { Err(format!("the driver returned {code}").into()) }
 }
 
-/// The same loop for both ways of this workspace.
+/// One loop for both ways of this workspace.
 pub(super) fn launches(harness: &mut Harness) {
     for case in ["typed", "tuple"] {
         harness.figure(OPERATION, "f32", case, "culaunchkernel").enqueue_only().on_gpu(

@@ -42,7 +42,7 @@ pub(super) fn figures<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
                 ),
                 Operation::Cg | Operation::CgJacobi => figure.wall_only().on_gpu(
                     |gpu| {
-                        let a = resident(input, format, gpu)?;
+                        let a = uploaded(input, format, gpu)?;
                         let b = GpuArray::from_ndarray(gpu.stream(), &aview1(&input.b()?))?;
                         Ok((a, b))
                     },
@@ -74,7 +74,7 @@ pub(super) fn half<T: Scalar>() -> T {
 }
 
 /// The matrix on the device, its kernels loaded.
-fn resident<T: Scalar>(input: &Input<'_, T>, format: Format, gpu: &Gpu) -> Outcome<DeviceMatrix<T>> {
+fn uploaded<T: Scalar>(input: &Input<'_, T>, format: Format, gpu: &Gpu) -> Outcome<DeviceMatrix<T>> {
     let a = match format {
         Format::Packets => input.packets()?.to_device(gpu.stream())?,
         _ => input.matrix()?.to_device(gpu.stream())?,
@@ -92,7 +92,7 @@ struct Product<T: Scalar> {
 impl<T: Scalar> Product<T> {
     /// `y` is the right-hand side, which a product has to overwrite.
     fn new(input: &Input<'_, T>, format: Format, gpu: &Gpu) -> Outcome<Self> {
-        let a = resident(input, format, gpu)?;
+        let a = uploaded(input, format, gpu)?;
         let x = GpuArray::from_ndarray(gpu.stream(), &aview1(&input.x()?))?;
         let y = GpuArray::from_ndarray(gpu.stream(), &aview1(&input.b()?))?;
         Ok(Self { a, x, y })

@@ -14,7 +14,7 @@ const TILE: usize = 4096;
 /// Rows whose values a state takes before it is written again.
 const TOGETHER: usize = 16;
 
-/// Blocks of rows, unless these have too few values for a task, or more than are needed: making and joining a row of states costs as much as
+/// Blocks of rows, unless these have too few values for a task, or more than are needed: making and combining a row of states costs as much as
 /// reading two or three rows of values.
 const BLOCKS: usize = 16;
 
@@ -33,7 +33,7 @@ pub(super) fn states<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Vec<O::S
     parallel::collect(walk.outer(), &|result| row_of_states(op, &walk.part(result), walk.fastest())).concat()
 }
 
-/// The states of all columns of a part: of blocks of rows, by tiles, joined in order.
+/// The states of all columns of a part: of blocks of rows, by tiles, combined in order.
 fn row_of_states<O: Operator>(op: &O, part: &Part<'_, O::Value>, columns: usize) -> Vec<O::State> {
     let rows = part.len() / columns;
     let width = columns.div_ceil(columns.div_ceil(TILE)).next_multiple_of(LANES);

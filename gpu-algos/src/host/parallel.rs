@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Elements of a block, whose states are joined with those of other blocks: whatever the number of threads.
+/// Elements of a block, whose states are combined with those of other blocks: whatever the number of threads.
 pub(super) const REDUCED_AT_ONCE: usize = 1 << 15;
 
 /// `state(i)` for each `i` below `n`, in order.
@@ -22,17 +22,17 @@ pub(super) fn each<P: Send>(parts: Vec<P>, call: &(dyn Fn(usize, P) + Sync)) {
     parts.into_par_iter().enumerate().for_each(|(i, part)| call(i, part));
 }
 
-/// `state(i)` of each `i` of a range that is not empty, joined in order by a tree that depends on the range alone. Few states exist at a time.
+/// `state(i)` of each `i` of a range that is not empty, combined in order by a tree that depends on the range alone. Few states exist at a time.
 pub(super) fn tree<S: Send>(
     range: Range<usize>,
     state: &(dyn Fn(usize) -> S + Sync),
-    join: &(dyn Fn(S, S) -> S + Sync),
+    combine: &(dyn Fn(S, S) -> S + Sync),
 ) -> S {
     if range.len() <= 1 {
         return state(range.start);
     }
     let middle = range.start + range.len() / 2;
     let (earlier, later) =
-        rayon::join(|| tree(range.start..middle, state, join), || tree(middle..range.end, state, join));
-    join(earlier, later)
+        rayon::join(|| tree(range.start..middle, state, combine), || tree(middle..range.end, state, combine));
+    combine(earlier, later)
 }

@@ -19,7 +19,7 @@ use crate::{
 /// The result of [`reference::reduce`](fn@crate::reference::reduce), computed on all threads, for an array of any rank and layout, or for anything
 /// that views as one, such as `&array` or a slice.
 ///
-/// Determinism: bitwise the same for any number of threads, since blocks of a fixed size are joined in order. Results that do not round, such as
+/// Determinism: bitwise the same for any number of threads, since blocks of a fixed size are combined in order. Results that do not round, such as
 /// those of integers, extremes and places, are those of the definition; sums of floats may differ from it within rounding, and between layouts.
 /// Cost: one pass over the elements, in the order in which they are in memory where the operator is commutative; a state of scratch per
 /// 32768 elements. Fewer than these stay on the calling thread.
@@ -154,7 +154,7 @@ fn states_of_rows<O: Operator>(op: &O, walk: &Walk<'_, O::Value>) -> Option<Vec<
     Some(states)
 }
 
-/// The state of one result: blocks of a fixed size, joined in order.
+/// The state of one result: blocks of a fixed size, combined in order.
 fn state_of<O: Operator>(op: &O, part: &Part<'_, O::Value>) -> O::State {
     let n = part.len();
     let block = |block: usize| {

@@ -110,19 +110,19 @@ impl Declared {
         if after.is_some_and(|after| is_table || after.contains('*')) {
             return Err(wrong("pointers to pointers are not passed"));
         }
-        let mut words: Vec<&str> = before.split_whitespace().collect();
+        let mut tokens: Vec<&str> = before.split_whitespace().collect();
         let name = match after {
-            None => words.pop().unwrap_or_default(),
+            None => tokens.pop().unwrap_or_default(),
             Some(after) => pointer_name(after).map_err(wrong)?,
         };
-        let is_const = words.contains(&"const");
-        words.retain(|&word| word != "const");
-        if words.is_empty() || TYPE_WORDS.contains(&name) || name.is_empty() {
+        let is_const = tokens.contains(&"const");
+        tokens.retain(|&token| token != "const");
+        if tokens.is_empty() || TYPE_WORDS.contains(&name) || name.is_empty() {
             return Err(wrong("a type and a name are needed"));
         }
-        let spelled = words.join(" ");
+        let spelled = tokens.join(" ");
         let rust = number(&spelled);
-        if rust.is_none() && (words.len() > 1 || !words[0].split("::").all(is_identifier)) {
+        if rust.is_none() && (tokens.len() > 1 || !tokens[0].split("::").all(is_identifier)) {
             return Err(wrong("the type is neither a number nor the name of a structure"));
         }
         let role = match (after.is_some() || is_table, is_const) {
@@ -241,8 +241,11 @@ mod tests {
 
     #[test]
     fn arguments_are_read_as_c_has_them() {
-        let all = parse("float a, float *x,const double*y, unsigned long long const * __restrict__ z, Pair p, ns::Pair *q\n,bool const *m, const int t [], float u[]")
-            .unwrap();
+        let all = parse(
+            "float a, float *x,const double*y, unsigned long long const * __restrict__ z, Pair p, \
+                         ns::Pair *q\n,bool const *m, const int t [], float u[]",
+        )
+        .unwrap();
         let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
         let want = [
             "float a",

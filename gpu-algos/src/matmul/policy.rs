@@ -184,7 +184,7 @@ pub(super) struct MatmulTuning {
 
 /// The largest tile has 16 x 8 sums of a thread: 128 multiplications for 6 accesses of 16 bytes to shared memory. About one multiplication in
 /// seven has its operands in one bank of registers (counted in the machine code of NVRTC 13.0, sm_90), more where the sums of a row are not walked to
-/// and fro; what bounds the kernel was not profiled.
+/// and fro; its bound was not profiled.
 ///
 /// H200, of cuBLAS 13.1's speed: 1.02, 1.06, 0.97 and 1.02 at 4096 (neither, a, b, both transposed), 1.03 at 8192, 1.06 at 1024 (64 x 128, two blocks
 /// a tile). At 4096: 0.94 with 32 steps along k and two stages, 0.93 with two blocks of 128 x 128 a multiprocessor, 0.96 without fragments that are

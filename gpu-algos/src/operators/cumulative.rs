@@ -17,14 +17,14 @@ use super::{
 /// | `INCLUSIVE.reversed()` | `[x0 + x1 + x2, x1 + x2, x2]` |
 /// | `EXCLUSIVE.reversed()` | `[x1 + x2, x2, identity]` |
 ///
-/// Values are joined in their order, also in reversed scans.
+/// Values are combined in their order, also in reversed scans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scan {
+pub struct ScanKind {
     pub(crate) exclusive: bool,
     pub(crate) reversed: bool,
 }
 
-impl Scan {
+impl ScanKind {
     /// All elements up to that of the result, and this one.
     pub const INCLUSIVE: Self = Self { exclusive: false, reversed: false };
     /// All elements before that of the result.
@@ -84,12 +84,12 @@ impl<T: Summand> Cumulative for WithoutNan<Product<T>> {
 /// It need not commute.
 ///
 /// ```
-/// use gpu_algos::{operators::{Associative, Scan}, reference::{reduce, scan}};
+/// use gpu_algos::{operators::{Associative, ScanKind}, reference::{reduce, scan}};
 /// use ndarray::Axis;
 ///
 /// // The last value that is not 0.
 /// let last = Associative::new(0, |earlier: i32, later: i32| if later == 0 { earlier } else { later });
-/// assert_eq!(scan(&last, &[0, 3, 0, 0, 5, 0], Axis(0), Scan::INCLUSIVE)?.to_vec(), [0, 3, 3, 3, 5, 5]);
+/// assert_eq!(scan(&last, &[0, 3, 0, 0, 5, 0], Axis(0), ScanKind::INCLUSIVE)?.to_vec(), [0, 3, 3, 3, 5, 5]);
 /// assert_eq!(reduce(&last, &[0, 3, 0])?, 3);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```

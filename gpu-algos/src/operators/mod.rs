@@ -1,10 +1,10 @@
 //! Operators of reductions and scans on the host, which [`reference`](mod@crate::reference) defines and [`host`](crate::host) computes fast.
 //!
-//! An [`Operator`] has a state, which takes one value after another and joins with that of other values. [`Sum`], [`Mean`], [`Variance`], [`ArgMax`]
+//! An [`Operator`] has a state, which takes one value after another and combines with that of other values. [`Sum`], [`Mean`], [`Variance`], [`ArgMax`]
 //! and so on are operators; [`NanSum`] and its like leave NaN out. Element types are all of [`gpu_array::Element`] ([`Summand`]; those with an
 //! order are [`Operand`]), and the results have the types that NumPy gives them. Floats are accumulated in f64 and rounded once.
 //!
-//! An operator that is [`Cumulative`] can be scanned; [`Associative`] makes one of a closure. [`Scan`] says which values make each result.
+//! An operator that is [`Cumulative`] can be scanned; [`Associative`] makes one of a closure. [`ScanKind`] says which values make each result.
 //!
 //! Where NumPy differs: `sum` and `mean` of f32 are rounded once, and are inf only where the result is; NaN of all NaN, and -1 as its place,
 //! are no error and no warning; of -0.0 and 0.0, `min` is the one and `max` the other, wherever they are.
@@ -21,7 +21,7 @@ mod sums;
 pub(crate) mod vector_units;
 mod without_nan;
 
-pub use cumulative::{Associative, Cumulative, Scan};
+pub use cumulative::{Associative, Cumulative, ScanKind};
 pub use extremes::{ArgMax, ArgMin, Found, Max, Min};
 pub use moments::{MeanVariance, Moments, MomentsOf, PartMoments, StandardDeviation, Variance};
 pub use norms::{NormL1, NormL2, NormMax, Squares};

@@ -156,7 +156,7 @@ macro_rules! inclusive {
             view: impl Into<ndarray::ArrayView<'a, T, D>>,
             axis: ndarray::Axis,
         ) -> $crate::Result<ndarray::Array<$Output, D>> {
-            scan(&$Op::<T>::new(), view, axis, $crate::operators::Scan::INCLUSIVE)
+            scan(&$Op::<T>::new(), view, axis, $crate::operators::ScanKind::INCLUSIVE)
         }
     };
 }

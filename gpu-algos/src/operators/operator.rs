@@ -1,4 +1,4 @@
-//! The parts of a reduction: an identity state, how it takes a value, how two states join, and the result of the last.
+//! The parts of a reduction: an identity state, how it takes a value, how two states combine, and the result of the last.
 
 use super::vector_units::with_vectors;
 
@@ -46,7 +46,7 @@ pub trait Operator: Sync {
     /// The name of the operator in errors.
     const NAME: &'static str;
 
-    /// Whether values may be taken, and states joined, in any order. Then arrays are read in the order in which they are in memory and by many
+    /// Whether values may be taken, and states combined, in any order. Then arrays are read in the order in which they are in memory and by many
     /// states side by side; otherwise in the logical (C) order of the reduced axes.
     const COMMUTATIVE: bool = false;
 
@@ -143,15 +143,15 @@ fn in_lanes<O: Operator + ?Sized>(op: &O, values: &[O::Value], places: Places) -
     halved(&mut states, |a, b| op.combine(a, b))
 }
 
-/// All lanes joined, the lower half with the upper one again and again. Not inlined: the compiler would lay out the loop before it for these few
+/// All lanes combined, the lower half with the upper one again and again. Not inlined: the compiler would lay out the loop before it for these few
 /// steps, in pairs of lanes, and not for whole vectors.
 #[inline(never)]
-fn halved<S: Copy>(lanes: &mut [S; LANES], join: impl Fn(S, S) -> S) -> S {
+fn halved<S: Copy>(lanes: &mut [S; LANES], combine: impl Fn(S, S) -> S) -> S {
     let mut width = LANES;
     while width > 1 {
         width /= 2;
         for lane in 0..width {
-            lanes[lane] = join(lanes[lane], lanes[lane + width]);
+            lanes[lane] = combine(lanes[lane], lanes[lane + width]);
         }
     }
     lanes[0]

@@ -54,9 +54,9 @@ unit_operators! {
     All;
 }
 
-/// `State`, `Output` and the methods of an operator whose states join as they are, in any order.
+/// `State`, `Output` and the methods of an operator whose states combine as they are, in any order.
 macro_rules! commutative {
-    ($Name:ident, $name:literal, $State:ty, $Output:ty, $identity:expr, |$s:ident, $x:ident| $take:expr, |$a:ident, $b:ident| $join:expr,
+    ($Name:ident, $name:literal, $State:ty, $Output:ty, $identity:expr, |$s:ident, $x:ident| $take:expr, |$a:ident, $b:ident| $combine:expr,
      |$last:ident, $count:ident| $finish:expr) => {
         impl<T: Summand> Operator for $Name<T> {
             type Value = T;
@@ -74,7 +74,7 @@ macro_rules! commutative {
             }
             #[inline(always)]
             fn combine(&self, $a: $State, $b: $State) -> $State {
-                $join
+                $combine
             }
             fn finalize(&self, $last: $State, $count: u64) -> Option<$Output> {
                 $finish

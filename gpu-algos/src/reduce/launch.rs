@@ -27,6 +27,8 @@ use crate::{
 };
 
 pub(crate) const REDUCE: Header = Header { name: "reduce.cuh", text: include_str!("device/reduce.cuh") };
+const ROWS: Header = Header { name: "reduce_rows.cuh", text: include_str!("device/reduce_rows.cuh") };
+const COLUMNS: Header = Header { name: "reduce_columns.cuh", text: include_str!("device/reduce_columns.cuh") };
 const ALL: Header = Header { name: "reduce_all.cuh", text: include_str!("device/reduce_all.cuh") };
 
 const MASKED: Header = Header { name: "masked.cuh", text: include_str!("device/masked.cuh") };
@@ -103,8 +105,12 @@ pub(crate) fn program(source: &impl ValueSource, operator: &DeviceOperator, poli
     };
     let include_masked = masked.map_or(String::new(), |header| format!("#include \"{}\"\n", header.name));
     let name = policy.template(expression, &operator.text());
-    let more = (policy.algorithm == ReduceAlgorithm::All).then_some(ALL);
-    let header = more.map_or(REDUCE.name, |header| header.name);
+    let kernel = match policy.algorithm {
+        ReduceAlgorithm::All => ALL,
+        ReduceAlgorithm::Rows => ROWS,
+        ReduceAlgorithm::Columns => COLUMNS,
+    };
+    let header = kernel.name;
     let bytes = operator.state_bytes().next_multiple_of(8);
     let (value, headers) = source.text("Value");
     let custom = operator.definition();
@@ -117,5 +123,5 @@ pub(crate) fn program(source: &impl ValueSource, operator: &DeviceOperator, poli
     );
     let program = loop_program("reduction.cu", text).name_expression(name);
     let program = operator.options().iter().fold(program, Program::option);
-    with_headers(program, headers.into_iter().chain(HEADERS).chain([PARAMS, REDUCE]).chain(more).chain(masked))
+    with_headers(program, headers.into_iter().chain(HEADERS).chain([PARAMS, REDUCE, kernel]).chain(masked))
 }

@@ -40,7 +40,8 @@ macro_rules! reductions {
         reductions! { $($rows)* $($more)* }
     };
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty)?) -> $output:ty where $bound:path, $kind:expr, $nan:literal, $family:ident;)*) => {
-        /// Reductions of arrays, views and expressions, on a GPU or of [`host`](gpu_array::expression::host()): over all axes, or over some by [`Reduction::axis`] and [`Reduction::axes`].
+        /// Reductions of arrays, views and expressions, on a GPU or of [`host`](gpu_array::expression::host()): over all axes, or over some by
+        /// [`Reduction::axis`] and [`Reduction::axes`].
         ///
         /// The kernel computes the expression too: `(&x - &y).abs().max()` reads x and y once and writes one value.
         ///
@@ -51,8 +52,8 @@ macro_rules! reductions {
         ///
         /// # Semantics
         /// NumPy's. Sums, products, means, variances and norms are those of complex numbers too, whose parts are carried as floats are; they have no
-        /// least or greatest value. A NaN among the values makes the result NaN, or is the value that `argmin` and `argmax` find. Methods whose names begin with
-        /// `nan` leave NaN out, and equal the others for types without NaN. Integer sums wrap. For no values the sum is 0, the product 1, `any`
+        /// least or greatest value. A NaN among the values makes the result NaN, or is the value that `argmin` and `argmax` find. Methods whose names begin
+        /// with `nan` leave NaN out, and equal the others for types without NaN. Integer sums wrap. For no values the sum is 0, the product 1, `any`
         /// false, `all` true, the mean NaN, and the least or greatest an error. Sums, products, means and norms of f16 and bf16 are carried in f32 or f64 and
         /// rounded once, to that type.
         ///

@@ -40,8 +40,9 @@
 //! Reductions may stand in the operands of reductions on 16 levels (`TooDeep`).
 //!
 //! # How
-//! `operators.cuh` has the operators, `reduce.cuh` and `reduce_all.cuh` three kernels, which are templates over the operator and the lowered expression.
-//! The block of a result that arrives last combines the states that the others left in the stream's scratch memory; with a single result of
+//! `operators.cuh` has the operators; `reduce_rows.cuh`, `reduce_columns.cuh` and `reduce_all.cuh` have a kernel each, a template over the operator and
+//! the lowered expression.
+//! The block of a result that arrives last combines the states that the others stored in the stream's scratch memory; with a single result of
 //! `reduce_all`, or of `reduce_rows`, the last block of the grid waits for them. So one launch is enough (the single-pass scheme of the CUDA sample
 //! `threadFenceReduction`).
 

@@ -5,13 +5,13 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use crate::{
     Result,
     operators::{
-        Cumulative, Scan,
+        Cumulative, ScanKind,
         checks::{check_axis, check_axis_and_shape},
         named::named_scans,
     },
 };
 
-/// `out[i] = x[0] op ... op x[i]` of each lane along an axis, and its variants by [`Scan`]. A reversed scan begins at the end and puts each value
+/// `out[i] = x[0] op ... op x[i]` of each lane along an axis, and its variants by [`ScanKind`]. A reversed scan begins at the end and puts each value
 /// before those that it has: `out[i] = x[i] op ... op x[n - 1]`.
 ///
 /// # Errors
@@ -20,7 +20,7 @@ pub fn scan<'a, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
     op: &O,
     view: impl Into<ArrayView<'a, O::Value, D>>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
 ) -> Result<Array<O::Output, D>> {
     let view = view.into();
     check_axis(O::NAME, axis, view.ndim())?;
@@ -38,7 +38,7 @@ pub fn segmented_scan<'a, 'f, O: Cumulative<Value: 'a, Output: Default>, D: Dime
     view: impl Into<ArrayView<'a, O::Value, D>>,
     flags: impl Into<ArrayView<'f, bool, D>>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
 ) -> Result<Array<O::Output, D>> {
     scan_of_segments(op, view.into(), flags.into(), axis, scan, |_, flag| *flag)
 }
@@ -52,7 +52,7 @@ pub fn scan_by_key<'a, 'k, O: Cumulative<Value: 'a, Output: Default>, K: Partial
     view: impl Into<ArrayView<'a, O::Value, D>>,
     keys: impl Into<ArrayView<'k, K, D>>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
 ) -> Result<Array<O::Output, D>> {
     scan_of_segments(op, view.into(), keys.into(), axis, scan, |before, key| key != before)
 }
@@ -65,7 +65,7 @@ fn scan_of_segments<O: Cumulative<Output: Default>, M, D: Dimension>(
     view: ArrayView<'_, O::Value, D>,
     marks: ArrayView<'_, M, D>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
     begins: impl Fn(&M, &M) -> bool,
 ) -> Result<Array<O::Output, D>> {
     check_axis_and_shape(O::NAME, axis, view.shape(), marks.shape())?;

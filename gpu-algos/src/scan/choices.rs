@@ -93,17 +93,17 @@ fn operators() -> [(DType, DeviceOperator); 5] {
 
 /// The shapes of the table, each with the scanned axis.
 fn shapes() -> Vec<(Vec<usize>, Option<usize>)> {
-    let lines =
+    let vectors =
         [0, 1, 100, 4096, 1 << 16, 200_000, 1 << 20, 3 << 20, 1 << 22, 1 << 26, 1 << 33].map(|n| (vec![n], None));
     let matrices =
         [[1000, 300], [1 << 20, 4], [4, 1 << 20], [1 << 12, 1 << 12], [300, 1 << 14], [64, 64], [1 << 16, 1 << 17]];
     let matrices = matrices.map(|shape| [None, Some(0), Some(1)].map(|axis| (shape.to_vec(), axis)));
-    lines.into_iter().chain(matrices.into_iter().flatten()).chain([(vec![50, 60, 70], Some(1))]).collect()
+    vectors.into_iter().chain(matrices.into_iter().flatten()).chain([(vec![50, 60, 70], Some(1))]).collect()
 }
 
 #[test]
 fn choices_are_those_of_the_file() {
-    let mut lines = Vec::new();
+    let mut rows = Vec::new();
     for (device, limits) in DEVICES.iter().enumerate() {
         for (shape, axis) in shapes() {
             for (number, (value, operator)) in operators().into_iter().enumerate() {
@@ -144,10 +144,10 @@ fn choices_are_those_of_the_file() {
                     _ => 1,
                 };
                 for (layout, problem) in problems.into_iter().take(most) {
-                    lines.push(format!("{device} {shape:?} {axis:?} {value} {layout}: {}", problem.chosen(limits)));
+                    rows.push(format!("{device} {shape:?} {axis:?} {value} {layout}: {}", problem.chosen(limits)));
                 }
             }
         }
     }
-    compare(&lines, include_str!("choices.txt"));
+    compare(&rows, include_str!("choices.txt"));
 }

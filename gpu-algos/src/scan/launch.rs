@@ -204,29 +204,8 @@ impl KernelSpec<'_> {
             text += &epilogue_text(placeholders);
             epilogue = "Epilogue";
         }
-        let numbers = self.policy.tile.arguments();
-        let of_block = format!("gpu::tiles::Policy<{numbers}>");
-        let one_line = format!("{heads}, ");
-        let (includes, kernel, heads, policy): (&[Header], _, _, _) = match self.policy.algorithm {
-            ScanAlgorithm::SinglePass => (&[SINGLE_PASS], "scan_single_pass", one_line, of_block),
-            ScanAlgorithm::Pipelined { tiles_ahead } => (
-                &[CONSTANTS_HEADER, STAGED, POLLED_PREFIX, PIPELINED],
-                "scan_pipelined",
-                one_line,
-                format!("gpu::tiles::PipelinePolicy<{numbers}, {tiles_ahead}, {LOADING}>"),
-            ),
-            ScanAlgorithm::SingleWave { .. } => {
-                (&[CONSTANTS_HEADER, STAGED, SINGLE_WAVE], "scan_single_wave", one_line, of_block)
-            }
-            ScanAlgorithm::Rows => (&[CONSTANTS_HEADER, STAGED, ROWS], "scan_rows", String::new(), of_block),
-            ScanAlgorithm::Columns => (&[COLUMNS], "scan_columns", String::new(), of_block),
-            ScanAlgorithm::ColumnStrips { lanes } => (
-                &[CONSTANTS_HEADER, STAGED, ROWS, COLUMNS, COLUMN_STRIPS],
-                "scan_column_strips",
-                String::new(),
-                format!("gpu::tiles::StripPolicy<{numbers}, {lanes}>"),
-            ),
-        };
+        let (includes, kernel, policy) = self.entry();
+        let heads = if self.takes_segments() { format!("{heads}, ") } else { String::new() };
         let header = includes.last().map_or(SINGLE_PASS.name, |header| header.name);
         let mode = self.mode;
         let name = format!("gpu::scan::{kernel}<{value}, {heads}{epilogue}, {operator}, {mode}, {policy}>");
@@ -244,6 +223,38 @@ impl KernelSpec<'_> {
                 .chain([TILE_PARAMS, TILES, RESULT_WORD, SINGLE_PASS])
                 .chain(includes.iter().copied()),
         )
+    }
+
+    /// Whether the kernel's template has a parameter for segments.
+    fn takes_segments(&self) -> bool {
+        matches!(
+            self.policy.algorithm,
+            ScanAlgorithm::SinglePass | ScanAlgorithm::Pipelined { .. } | ScanAlgorithm::SingleWave { .. }
+        )
+    }
+
+    /// The kernel: its headers, the last of which has it, its name and its policy in C++.
+    fn entry(&self) -> (&'static [Header], &'static str, String) {
+        let numbers = self.policy.tile.arguments();
+        let of_block = format!("gpu::tiles::Policy<{numbers}>");
+        match self.policy.algorithm {
+            ScanAlgorithm::SinglePass => (&[SINGLE_PASS], "scan_single_pass", of_block),
+            ScanAlgorithm::Pipelined { tiles_ahead } => (
+                &[CONSTANTS_HEADER, STAGED, POLLED_PREFIX, PIPELINED],
+                "scan_pipelined",
+                format!("gpu::tiles::PipelinePolicy<{numbers}, {tiles_ahead}, {LOADING}>"),
+            ),
+            ScanAlgorithm::SingleWave { .. } => {
+                (&[CONSTANTS_HEADER, STAGED, SINGLE_WAVE], "scan_single_wave", of_block)
+            }
+            ScanAlgorithm::Rows => (&[CONSTANTS_HEADER, STAGED, ROWS], "scan_rows", of_block),
+            ScanAlgorithm::Columns => (&[COLUMNS], "scan_columns", of_block),
+            ScanAlgorithm::ColumnStrips { lanes } => (
+                &[CONSTANTS_HEADER, STAGED, ROWS, COLUMNS, COLUMN_STRIPS],
+                "scan_column_strips",
+                format!("gpu::tiles::StripPolicy<{numbers}, {lanes}>"),
+            ),
+        }
     }
 
     /// Text that compares the memory of slots and tiles with the host's sizes; the names are those of C++.

@@ -6,7 +6,7 @@
 //!
 //! let device = Device::first()?;
 //! let x = GpuArray::<f32, _>::full(&device, (1000, 300), 2.0)?;
-//! let down = x.cumsum().axis(Axis(0)).eval()?; // each column's sums from its first row on
+//! let by_column = x.cumsum().axis(Axis(0)).eval()?; // each column's sums from its first row on
 //! let from_behind = (&x * &x).cumsum().axis(Axis(1)).reverse().eval()?; // squares, from the end of each row
 //! let offsets = x.cumsum().exclusive().eval()?; // 300,000 values in C order, as NumPy's; the first is 0
 //! # Ok::<(), gpu_algos::AlgoError>(())
@@ -20,7 +20,7 @@
 //! | `scan_column_strips` | along an axis across which neighbours lie | 256 rows, and a strip of columns for nearly each multiprocessor |
 //! | `scan_columns` | the same | |
 //! | `scan_pipelined` | one contiguous line, with segments or without | four tiles a multiprocessor |
-//! | `scan_single_wave` | the same | a tile for one multiprocessor in eight, up to what all shared memory holds |
+//! | `scan_single_wave` | the same | a tile for one multiprocessor in eight, as long as shared memory holds all |
 //! | `scan_rows` | contiguous lines without segments | two lines a multiprocessor |
 //! | `scan_single_pass` | all others; the plainest | |
 

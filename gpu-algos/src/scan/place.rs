@@ -22,7 +22,7 @@ pub(super) type HostHeads = fn(&Lowered<'_>, ScanOptions) -> Result<ArrayD<bool>
 pub struct Lanes<'l> {
     heads: Option<ArrayViewD<'l, bool>>,
     axis: Axis,
-    kind: operators::Scan,
+    kind: operators::ScanKind,
 }
 
 /// The scans of one name, for every element type of the host.
@@ -52,7 +52,7 @@ pub(crate) fn scan_on_host<T: Element, O: 'static>(
     heads: Option<&ArrayD<bool>>,
     options: ScanOptions,
 ) -> Result<ArrayD<O>> {
-    let kind = operators::Scan { exclusive: options.exclusive, reversed: options.reverse };
+    let kind = operators::ScanKind { exclusive: options.exclusive, reversed: options.reverse };
     let of = |view: ArrayViewD<'_, T>, axis| scan(view, Lanes { heads: heads.map(|heads| heads.view()), axis, kind });
     let results = in_lanes(lowered, options.axis, of)??;
     let unknown = |_| ArrayError::Operation { name: OP, dtype: T::DTYPE };

@@ -131,7 +131,7 @@ impl<'a, T: Element> Selection<'a, T> {
     /// The array has room for all values, and its later elements stay as they are. Does not wait, and allocates nothing.
     ///
     /// # Errors
-    /// As [`Selection::eval`]; `Room` if the array has fewer elements than there are values. After an error both are unchanged, unless the stream of
+    /// As [`Selection::eval`]; `OutputTooSmall` if the array has fewer elements than there are values. After an error both are unchanged, unless the stream of
     /// the selection and that of an array could not be joined after the launch: then they may have been written.
     pub fn write_into<'t>(
         &self,

@@ -293,11 +293,13 @@ fn complex_scans(device: &Device) -> Outcome {
             ensure_eq!((dx.cumsum().eval()?.to_ndarray()?, host::cumsum(&x, Axis(0))?), (sums.clone(), sums));
             ensure_eq!(du.cumprod().eval()?.to_ndarray()?, reference::cumprod(&unit, Axis(0))?);
             let keys = Array1::from_shape_fn(n, |i| (i / 77) as u8);
-            let want = reference::scan_by_key(&reference::Sum::new(), &x, &keys, Axis(0), reference::Scan::EXCLUSIVE)?;
+            let want =
+                reference::scan_by_key(&reference::Sum::new(), &x, &keys, Axis(0), reference::ScanKind::EXCLUSIVE)?;
             let keys = GpuArray::from_ndarray(device, &keys)?;
             ensure_eq!(dx.cumsum().by_key(&keys).exclusive().eval()?.to_ndarray()?, want);
             let keys = GpuArray::from_ndarray(device, &unit)?;
-            let want = reference::scan_by_key(&reference::Sum::new(), &x, &unit, Axis(0), reference::Scan::INCLUSIVE)?;
+            let want =
+                reference::scan_by_key(&reference::Sum::new(), &x, &unit, Axis(0), reference::ScanKind::INCLUSIVE)?;
             ensure_eq!(dx.cumsum().by_key(&keys).accumulate_f64().eval()?.to_ndarray()?, want);
         }
         let x: Array2<T> = whole((60, 90), 6);
@@ -305,7 +307,7 @@ fn complex_scans(device: &Device) -> Outcome {
         for axis in [Axis(0), Axis(1)] {
             ensure_eq!(on_device.cumsum().axis(axis).eval()?.to_ndarray()?, reference::cumsum(&x, axis)?);
             let got = on_device.t().cumsum().axis(axis).reverse().eval()?.to_ndarray()?;
-            let want = reference::scan(&reference::Sum::new(), x.t(), axis, reference::Scan::INCLUSIVE.reversed())?;
+            let want = reference::scan(&reference::Sum::new(), x.t(), axis, reference::ScanKind::INCLUSIVE.reversed())?;
             ensure_eq!(got, want);
         }
         Ok(())

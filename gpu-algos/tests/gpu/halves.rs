@@ -204,11 +204,12 @@ fn scans_of_numbers_of_16_bits(device: &Device) -> Outcome {
             ensure_eq!(on_device.cummin().eval()?.to_ndarray()?, reference::cummin(&x, Axis(0))?);
             ensure_eq!(host::cumsum(&x, Axis(0))?, reference::cumsum(&x, Axis(0))?);
             let backwards =
-                reference::scan(&reference::Sum::new(), &x, Axis(0), reference::Scan::EXCLUSIVE.reversed())?;
+                reference::scan(&reference::Sum::new(), &x, Axis(0), reference::ScanKind::EXCLUSIVE.reversed())?;
             ensure_eq!(on_device.cumsum().exclusive().reverse().eval()?.to_ndarray()?, backwards);
             let keys = Array1::from_shape_fn(n, |i| of::<T>((i / 77 % 5) as f64));
             let keys_on_device = GpuArray::from_ndarray(device, &keys)?;
-            let want = reference::scan_by_key(&reference::Sum::new(), &x, &keys, Axis(0), reference::Scan::INCLUSIVE)?;
+            let want =
+                reference::scan_by_key(&reference::Sum::new(), &x, &keys, Axis(0), reference::ScanKind::INCLUSIVE)?;
             ensure_eq!(on_device.cumsum().by_key(&keys_on_device).eval()?.to_ndarray()?, want);
         }
         let x = values::<T>(70 * 130, 9).into_shape_with_order((70, 130))?;
@@ -244,7 +245,7 @@ fn scans_of_16_bits_in_place_and_with_a_map(device: &Device) -> Outcome {
         want.slice_mut(s![1..;2]).assign(&reference::cumsum(x.slice(s![1..;2]), Axis(0))?);
         ensure_eq!(on_device.to_ndarray()?, want);
         on_device.cummax_in_place().reverse().run()?;
-        let most = reference::scan(&reference::Max::new(), &want, Axis(0), reference::Scan::INCLUSIVE.reversed())?;
+        let most = reference::scan(&reference::Max::new(), &want, Axis(0), reference::ScanKind::INCLUSIVE.reversed())?;
         ensure_eq!(on_device.to_ndarray()?, most);
         Ok(())
     }

@@ -9,7 +9,7 @@ use gpu_algos::{
         gpu_driver::{self, Device, DevicePod, DeviceVec, Stream},
     },
     kernels::{IndexRange, ScanKernel},
-    reference::{Associative, Scan, scan, segmented_scan},
+    reference::{Associative, ScanKind, scan, segmented_scan},
     scan_kernel,
 };
 use ndarray::{Array1, Array3, Axis, s};
@@ -58,7 +58,7 @@ pub fn pycuda_scan(device: &Device) -> Outcome {
     }
     for n in sizes {
         let x = Array1::from_shape_fn(n, |_| rng.below(10) as i32);
-        for (kernel, how) in kernels.iter().zip([Scan::INCLUSIVE, Scan::EXCLUSIVE]) {
+        for (kernel, how) in kernels.iter().zip([ScanKind::INCLUSIVE, ScanKind::EXCLUSIVE]) {
             let want = scan(&Associative::new(0, |a: i32, b| a + b), &x, Axis(0), how)?.to_vec();
             let mut on_device = GpuArray::from_ndarray(device, &x)?;
             let mut out = GpuArray::<i32, _>::full(device, n, -1)?;
@@ -126,9 +126,9 @@ pub fn scanned_matrices_keep_their_order(device: &Device) -> Outcome {
         let on_device = DeviceVec::from_slice(&stream, &x)?;
         let (mut with, mut without) = (DeviceVec::zeros(&stream, n)?, DeviceVec::zeros(&stream, n)?);
         products(&on_device, &mut with, &mut without)?;
-        let want = scan(&operator, &x[..], Axis(0), Scan::INCLUSIVE)?.to_vec();
+        let want = scan(&operator, &x[..], Axis(0), ScanKind::INCLUSIVE)?.to_vec();
         same(&with.to_vec()?, &want, n)?;
-        let want = scan(&operator, &x[..], Axis(0), Scan::EXCLUSIVE)?.to_vec();
+        let want = scan(&operator, &x[..], Axis(0), ScanKind::EXCLUSIVE)?.to_vec();
         same(&without.to_vec()?, &want, n)?;
         // SAFETY: the texts are an associative operator and its identity element.
         same(&unsafe { exclusive.call(&on_device)? }.to_vec()?, &want, n)?;
@@ -185,7 +185,7 @@ pub fn segments_of_recurrences(device: &Device) -> Outcome {
             let flags = GpuArray::from_ndarray(device, &starts)?;
             let (mut before, mut y) = (GpuArray::<u32, _>::zeros(device, n)?, GpuArray::<u32, _>::zeros(device, n)?);
             recurrences(7, &c, &d, &flags, &mut before, &mut y)?;
-            for (got, how) in [(&y, Scan::INCLUSIVE), (&before, Scan::EXCLUSIVE)] {
+            for (got, how) in [(&y, ScanKind::INCLUSIVE), (&before, ScanKind::EXCLUSIVE)] {
                 let maps = segmented_scan(&operator, &maps[..], &starts, Axis(0), how)?;
                 let want: Vec<u32> = maps.iter().map(|map| map.c.wrapping_mul(7).wrapping_add(map.d)).collect();
                 same(&got.to_ndarray()?.to_vec(), &want, format_args!("{n} {rarity} {how:?}"))?;
@@ -227,7 +227,7 @@ pub fn any_operator_along_any_axis(device: &Device) -> Outcome {
             if reverse {
                 lines.invert_axis(Axis(axis));
             }
-            let mut want = scan(&affine(), &lines, Axis(axis), Scan::INCLUSIVE)?;
+            let mut want = scan(&affine(), &lines, Axis(axis), ScanKind::INCLUSIVE)?;
             if reverse {
                 want.invert_axis(Axis(axis));
             }
@@ -279,8 +279,8 @@ pub fn states_of_any_size(device: &Device) -> Outcome {
             segmented.call(&[(&on_device).into(), (&flags).into(), (&mut out).into()])?;
             saturating.call(&on_device)?.to_vec()?
         };
-        same(&got, &scan(&operator, &x[..], Axis(0), Scan::INCLUSIVE)?.to_vec(), n)?;
-        let want = segmented_scan(&operator, &x[..], &starts, Axis(0), Scan::EXCLUSIVE)?;
+        same(&got, &scan(&operator, &x[..], Axis(0), ScanKind::INCLUSIVE)?.to_vec(), n)?;
+        let want = segmented_scan(&operator, &x[..], &starts, Axis(0), ScanKind::EXCLUSIVE)?;
         same(&out.to_vec()?, &want.to_vec(), n)?;
     }
     let wide = ScanKernel::<Wide>::inclusive(
@@ -306,7 +306,7 @@ pub fn states_of_any_size(device: &Device) -> Outcome {
         let on_device = DeviceVec::from_slice(&stream, &x)?;
         // SAFETY: the texts are an associative operator and its identity element.
         let got = unsafe { wide.call(&on_device)? };
-        let want = scan(&Associative::new(none, join), &x[..], Axis(0), Scan::INCLUSIVE)?;
+        let want = scan(&Associative::new(none, join), &x[..], Axis(0), ScanKind::INCLUSIVE)?;
         same(&got.to_vec()?, &want.to_vec(), n)?;
     }
     let odd = "Odd{a.sum + b.sum, times(a.matrix, b.matrix), Affine{a.map.c * b.map.c, b.map.c * a.map.d + b.map.d}}";
@@ -329,7 +329,7 @@ pub fn states_of_any_size(device: &Device) -> Outcome {
         let mut on_device = DeviceVec::from_slice(&stream, &x)?;
         // SAFETY: as above.
         unsafe { odd.in_place(&mut on_device)? };
-        let want = scan(&operator, &x[..], Axis(0), Scan::EXCLUSIVE)?;
+        let want = scan(&operator, &x[..], Axis(0), ScanKind::EXCLUSIVE)?;
         same(&on_device.to_vec()?, &want.to_vec(), n)?;
     }
     Ok(())
@@ -494,7 +494,7 @@ pub fn any_places_of_any_length(device: &Device) -> Outcome {
 
         let maps: Vec<Affine> = visited.iter().map(|&at| Affine { c: c[at], d: d[at] }).collect();
         let heads: Vec<bool> = visited.iter().map(|&at| starts[at]).collect();
-        for (got, how) in results.iter().zip([Scan::EXCLUSIVE, Scan::INCLUSIVE]) {
+        for (got, how) in results.iter().zip([ScanKind::EXCLUSIVE, ScanKind::INCLUSIVE]) {
             let mut want = vec![9; n];
             let scanned = segmented_scan(&affine(), &maps[..], &heads[..], Axis(0), how)?;
             visited.iter().zip(scanned).for_each(|(&at, map)| want[at] = map.c.wrapping_mul(7).wrapping_add(map.d));
@@ -551,7 +551,8 @@ pub fn scanned_floats_have_the_same_bits_in_every_order_of_blocks(device: &Devic
     let x = DeviceVec::from_slice(&device.stream(), &values)?;
     let arguments = "const float *x, float *with, float *without";
     let sums = ScanKernel::<f32>::new(arguments, "0", "a + b", "x[i]", "with[i] = item; without[i] = prev_item")?;
-    let exact = scan(&Associative::new(0f64, |a, b| a + b), &values_f64(&values), Axis(0), Scan::INCLUSIVE)?.to_vec();
+    let exact =
+        scan(&Associative::new(0f64, |a, b| a + b), &values_f64(&values), Axis(0), ScanKind::INCLUSIVE)?.to_vec();
     let is_near =
         |got: &[f32], want: &[f64]| got.iter().zip(want).all(|(&got, want)| (f64::from(got) - want).abs() < 0.05);
     let mut first = None;

@@ -162,7 +162,7 @@ mod tests {
                     let between = if sign == 0 { between } else { -between };
                     assert_eq!(narrowed(between), want | sign, "{between:e}");
                 }
-                // What f32 holds exactly rounds from there, too.
+                // A value that f32 holds exactly rounds from there, too.
                 let middle = if sign == 0 { middle } else { -middle } as f32;
                 assert_eq!(bits(T::narrowed(middle)), even | sign);
             }

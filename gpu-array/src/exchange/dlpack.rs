@@ -12,7 +12,7 @@ use std::{
 use gpu_driver::Stream;
 use ndarray::Dimension;
 
-use super::foreign::{ForeignArray, Place};
+use super::foreign::{ForeignArray, ForeignMemory};
 use crate::{ArrayError, DType, Element, GpuArray, Result};
 
 /// `DLPACK_FLAG_BITMASK_READ_ONLY`: the tensor must not be written.
@@ -147,7 +147,7 @@ macro_rules! owners {
                 (($version)(tensor), ($flags)(tensor))
             }
 
-            /// Wraps what `keeper` keeps.
+            /// Wraps the array that `keeper` keeps.
             fn of(keeper: Box<Keeper<$tensor>>) -> Self {
                 let keeper = Box::leak(keeper);
                 let context = std::ptr::from_mut(keeper).cast();
@@ -311,7 +311,7 @@ unsafe fn of_tensor<T: Element, D: Dimension>(
     let strides: Vec<isize> = numbers(facts.strides).into_iter().map(|stride| stride as isize).collect();
     let strides = (!facts.strides.is_null()).then_some(&strides[..]);
     let address = (facts.data as u64).wrapping_add(facts.byte_offset);
-    let place = Place { address, shape: &shape, strides, is_read_only };
+    let memory = ForeignMemory { address, shape: &shape, strides, is_read_only };
     // SAFETY: as the caller promises.
-    unsafe { ForeignArray::at(home, place, None, owner) }
+    unsafe { ForeignArray::at(home, memory, None, owner) }
 }

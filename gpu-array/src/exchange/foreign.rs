@@ -22,9 +22,9 @@ pub struct ForeignArray<T: Element, D: Dimension> {
     pending: Pending,
 }
 
-/// The place of the elements of a foreign array.
+/// The memory of a foreign array: address, shape and strides of its elements.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'p> {
+pub(crate) struct ForeignMemory<'p> {
     /// The address of the element at index 0 of every axis.
     pub(crate) address: u64,
     pub(crate) shape: &'p [usize],
@@ -69,21 +69,21 @@ impl<T: Element, D: Dimension> ForeignArray<T, D> {
         after: Option<*mut c_void>,
         owner: impl Any + Send + Sync,
     ) -> Result<Self> {
-        let place = Place { address, shape, strides, is_read_only: false };
+        let memory = ForeignMemory { address, shape, strides, is_read_only: false };
         // SAFETY: as the caller promises.
-        unsafe { Self::at(home, place, after, owner) }
+        unsafe { Self::at(home, memory, after, owner) }
     }
 
     /// # Safety
     /// That of [`ForeignArray::from_raw`]; a read-only array is not written by others either.
     pub(crate) unsafe fn at(
         home: &Stream,
-        place: Place<'_>,
+        memory: ForeignMemory<'_>,
         after: Option<*mut c_void>,
         owner: impl Any + Send + Sync,
     ) -> Result<Self> {
         const OP: &str = "ForeignArray::from_raw";
-        let Place { address, shape, strides, is_read_only } = place;
+        let ForeignMemory { address, shape, strides, is_read_only } = memory;
         checked_len(shape)?;
         let dense = dense_strides(shape, false);
         let strides = strides.unwrap_or(&dense);

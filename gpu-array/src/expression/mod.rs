@@ -32,12 +32,13 @@
 //! Each array is read once and each value written once, in accesses of 16 bytes where elements lie behind one another. Of an expression at most three
 //! kernels are compiled, each when it is first needed: for elements that all lie behind one another, for any strides, and for arrays that lie
 //! along another axis than the result (a transposed matrix comes through shared memory). Neither shapes nor scalars nor strides are compiled
-//! in. [Deferred] operands are computed before, by their own kernels. Compiling takes some 100 ms, loading from the cache on disk well under one; [`precompile`] does it ahead, for many at once. On the emulated
-//! device each new form of expression costs one run of the C++ compiler, about 0.2 s; after that it is in the cache on disk.
+//! in. [Deferred] operands are computed before, by their own kernels. Compiling takes some 100 ms, loading from the cache on disk well under one;
+//! [`precompile`] does it ahead, for many at once. On the emulated device each new form of expression costs one run of the C++ compiler, about 0.2 s; after
+//! that it is in the cache on disk.
 //!
 //! # Limits
-//! A kernel has at most 4096 operations (arrays and scalars are none; conversions between f32 and numbers of 16 bits are some), and its arrays and scalars fit into 4096 bytes of parameters; beyond, `eval`
-//! is an error. The CPU has no limit.
+//! A kernel has at most 4096 operations (arrays and scalars are none; conversions between f32 and numbers of 16 bits are some), and its arrays and scalars
+//! fit into 4096 bytes of parameters; beyond, `eval` is an error. The CPU has no limit.
 //!
 //! # Modules
 //! `syntax` has the types, operators and functions by which users write expressions. `graph` has the values behind them without their types, and

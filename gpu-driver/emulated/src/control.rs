@@ -8,7 +8,7 @@ use crate::{
     code::Outcome,
     kinds::{Call, Failure},
     settings::Overrides,
-    state::{self, State},
+    state::{self, DriverState},
 };
 
 /// A context of the emulated device. It may be gone; then every call says so.
@@ -126,7 +126,7 @@ pub fn seed() -> Option<u64> {
     answer(|state| Ok(state.machine.defaults.seed)).ok()
 }
 
-fn answer<T>(work: impl FnOnce(&mut State) -> Outcome<T>) -> Result<T, CudaCode> {
+fn answer<T>(work: impl FnOnce(&mut DriverState) -> Outcome<T>) -> Result<T, CudaCode> {
     state::answer(work).map_err(CudaCode)
 }
 

@@ -92,6 +92,6 @@ impl Control {
     }
 }
 
-fn answer<T>(work: impl FnOnce(&mut state::State) -> Result<T, i32>) -> Result<T, CudaCode> {
+fn answer<T>(work: impl FnOnce(&mut state::DriverState) -> Result<T, i32>) -> Result<T, CudaCode> {
     state::answer(work).map_err(CudaCode)
 }

@@ -35,7 +35,7 @@ pub(super) struct Image {
     /// Unmapped before the file goes, and before another load may use it.
     _library: Library,
     _own_copy: Option<tempfile::TempPath>,
-    _claim: Option<Claim>,
+    _path_in_use: Option<PathInUse>,
 }
 
 // SAFETY: the module's variables are touched only with the emulated driver's lock held.
@@ -64,7 +64,7 @@ impl Image {
             |(name, _): &(String, Range<usize>)| !name.contains("gpu_emulated_") && !BUILT_IN.contains(&name.as_str());
         let variables = elf.objects().into_iter().map(|entry| (entry.1.clone(), own(&entry))).collect();
         let (offset, _) = elf.symbol("gpu_emulated_module").ok_or(INVALID_IMAGE)?;
-        let (path, own_copy, claim) = place(&bytes).map_err(|_| OPERATING_SYSTEM)?;
+        let (path, own_copy, in_use) = place(&bytes).map_err(|_| OPERATING_SYSTEM)?;
         // SAFETY: a module of our own compiler step, which refuses programs that would run anything when they are loaded.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.map_err(|_| INVALID_IMAGE)?;
         // SAFETY: the symbol has this type in every module; the version tells whether it is this layout.
@@ -82,7 +82,7 @@ impl Image {
             path,
             _library: library,
             _own_copy: own_copy,
-            _claim: claim,
+            _path_in_use: in_use,
         };
         if image.module().version != abi::VERSION {
             return Err(INVALID_IMAGE);
@@ -145,16 +145,16 @@ impl Image {
 }
 
 /// A file that no other load of this process uses, until it is dropped.
-struct Claim(PathBuf);
+struct PathInUse(PathBuf);
 
-impl Claim {
+impl PathInUse {
     /// None when the file is in use.
     fn of(path: &Path) -> Option<Self> {
         lock(&MAPPED).get_or_insert_default().insert(path.to_owned()).then(|| Self(path.to_owned()))
     }
 }
 
-impl Drop for Claim {
+impl Drop for PathInUse {
     fn drop(&mut self) {
         if let Some(mapped) = lock(&MAPPED).as_mut() {
             mapped.remove(&self.0);
@@ -162,7 +162,7 @@ impl Drop for Claim {
     }
 }
 
-type Placed = (PathBuf, Option<tempfile::TempPath>, Option<Claim>);
+type Placed = (PathBuf, Option<tempfile::TempPath>, Option<PathInUse>);
 
 /// A file with these bytes that is mapped nowhere in this process. Named by its contents where there is a cache, so that a
 /// debugger finds it again.
@@ -187,11 +187,11 @@ fn place_in(folder: &Path, bytes: &[u8]) -> Option<Placed> {
     let folder = private::make_folder(folder).ok()?;
     let name = cache::Key::of_bytes([bytes]).hex() + ".so";
     let path = folder.join(&name);
-    let claim = Claim::of(&path)?;
+    let in_use = PathInUse::of(&path)?;
     if !private::read(&path).is_ok_and(|there| there == bytes) {
         cache::write_whole(&folder, &name, bytes).ok()?;
     }
-    Some((path, None, Some(claim)))
+    Some((path, None, Some(in_use)))
 }
 
 #[cfg(test)]

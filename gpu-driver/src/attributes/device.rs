@@ -204,7 +204,7 @@ impl Device {
     /// Those of [`Device::count`]; `NoSuchName` with the places of the devices that there are; `Nul`.
     pub fn by_pci_bus_id(id: &str) -> Result<Self> {
         let count = Self::count()?;
-        let text = CString::new(id).map_err(|_| DriverError::Nul { what: "a PCI bus id" })?;
+        let text = CString::new(id).map_err(|_| DriverError::Nul { text: "a PCI bus id" })?;
         let mut device = 0;
         // SAFETY: both pointers are valid for the call.
         let found = plain("cuDeviceGetByPCIBusId", unsafe { sys::cuDeviceGetByPCIBusId(&mut device, text.as_ptr()) });

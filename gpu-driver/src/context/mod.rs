@@ -223,20 +223,20 @@ impl Context {
 
     /// Runs `release` with the context current and keeps its failure for the next call. On a lost device, and in the child of a fork, nothing is done:
     /// the driver refuses every call, and the process's end frees all.
-    pub(crate) fn in_drop(&self, what: &'static str, call: &'static str, release: impl FnOnce() -> c_int) {
+    pub(crate) fn in_drop(&self, object: &'static str, call: &'static str, release: impl FnOnce() -> c_int) {
         if self.is_lost() {
             return;
         }
         if let Err(error) = Current::of(self.raw).and_then(|_current| self.check(call, release())) {
-            self.report_later(what, error);
+            self.report_later(object, error);
         }
     }
 
     /// Keeps a failure in a Drop for the next call; nothing on a lost device, whose every call reports the loss.
-    pub(crate) fn report_later(&self, what: &'static str, error: DriverError) {
+    pub(crate) fn report_later(&self, object: &'static str, error: DriverError) {
         if !matches!(error, DriverError::DeviceLost { .. }) && !fork::is_child() {
             let mut errors = lock(&self.dropped_errors);
-            errors.push(DriverError::InDrop { what, source: Box::new(error) });
+            errors.push(DriverError::InDrop { object, source: Box::new(error) });
             self.has_dropped_errors.store(true, Ordering::Relaxed);
         }
     }

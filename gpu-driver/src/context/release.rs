@@ -122,7 +122,7 @@ impl Context {
     /// Releases resources once the device's work has ended: at once, or at the end of the captures that are under way, as a wait would end them.
     pub(crate) fn release_when_idle(&self, resources: impl IntoIterator<Item = Resource>) {
         if fork::is_child() {
-            // What a value would release is the parent's.
+            // The handle that a value would release is the parent's.
             return resources.into_iter().for_each(std::mem::forget);
         }
         lock(&self.captures.left).extend(resources);
@@ -196,7 +196,7 @@ impl Context {
         }
     }
 
-    /// Releases what a graph had, once the device is idle: its own resources, and the memory of buffers that have gone.
+    /// Releases the resources of a graph, once the device is idle: its own resources, and the memory of buffers that have gone.
     pub(crate) fn release_of_graph(&self, resources: Resources) {
         if fork::is_child() {
             return std::mem::forget(resources);

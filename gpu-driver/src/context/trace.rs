@@ -21,7 +21,7 @@ pub(crate) struct Trace {
 /// An allocation that is alive.
 #[derive(Clone, Copy)]
 pub(crate) struct Traced {
-    pub(crate) what: &'static str,
+    pub(crate) owner: &'static str,
     pub(crate) bytes: usize,
     pub(crate) place: &'static Location<'static>,
 }
@@ -50,9 +50,9 @@ impl Trace {
         self.users.load(Ordering::Relaxed) > 0 && !fork::is_child()
     }
 
-    pub(crate) fn record(&self, address: u64, what: &'static str, bytes: usize, place: &'static Location<'static>) {
+    pub(crate) fn record(&self, address: u64, owner: &'static str, bytes: usize, place: &'static Location<'static>) {
         if self.is_on() && address != 0 {
-            lock(&self.alive).insert(address, Traced { what, bytes, place });
+            lock(&self.alive).insert(address, Traced { owner, bytes, place });
         }
     }
 

@@ -24,13 +24,13 @@ pub struct NotBorne {
     /// Whether the later ones failed too.
     pub and_later: bool,
     /// The mistake, in words.
-    pub what: String,
+    pub mistake: String,
 }
 
 impl fmt::Display for NotBorne {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let later = if self.and_later { " and all later ones" } else { "" };
-        write!(f, "with the {:?} number {}{later} failing: {}", self.call, self.at, self.what)
+        write!(f, "with the {:?} number {}{later} failing: {}", self.call, self.at, self.mistake)
     }
 }
 
@@ -72,7 +72,8 @@ impl Emulated {
         expected: impl Fn(&E) -> bool,
     ) -> Result<Borne, NotBorne> {
         let mut borne = Borne { calls: 0, retried: 0 };
-        let failed = |what: Box<dyn Error>, at, and_later| NotBorne { call, at, and_later, what: what.to_string() };
+        let failed =
+            |mistake: Box<dyn Error>, at, and_later| NotBorne { call, at, and_later, mistake: mistake.to_string() };
         let mut device = self.clone().open().map_err(|error| failed(error.into(), 0, false))?;
         for and_later in [true, false] {
             for at in 1.. {
@@ -81,7 +82,7 @@ impl Emulated {
                 }
                 let run = Run { call, at, and_later };
                 let met = run.on(&device, &prepare, &operation, &check, &expected);
-                match met.map_err(|what| failed(what, at, and_later))? {
+                match met.map_err(|mistake| failed(mistake, at, and_later))? {
                     Met::Nothing => {
                         borne.calls = at - 1;
                         break;

@@ -52,7 +52,7 @@ impl<T: DevicePod> GlBuffer<T> {
     /// # Safety
     /// - The OpenGL context of the buffer is current to this thread now, and at each call on the registration and its guards, their drops included.
     /// - The buffer is not deleted, and gets no new size or store, until the registration is dropped. OpenGL does not use it while it is mapped.
-    /// - `T` is what the buffer holds: elements of other bits are values of `T` too, so this is no more than a promise of sense.
+    /// - `T` is the type of the elements in the buffer: elements of other bits are values of `T` too, so this is no more than a promise of sense.
     pub unsafe fn register(device: &Device, name: u32, access: GlAccess) -> Result<Self> {
         // SAFETY: the pointer is valid for the call, the object is there, as the caller promises.
         let register = |raw| unsafe { sys::cuGraphicsGLRegisterBuffer(raw, name, 0) };
@@ -115,7 +115,7 @@ impl<T: DevicePod> fmt::Debug for GlBuffer<T> {
     }
 }
 
-/// A mapped buffer of OpenGL: memory for kernels and copies. The drop gives the buffer back to OpenGL, in the order of the stream; what fails there is the
+/// A mapped buffer of OpenGL: memory for kernels and copies. The drop gives the buffer back to OpenGL, in the order of the stream; a failure there is the
 /// error of the next call on the device. A drop within a capture of the stream fails so: the buffer stays mapped until the next mapping or its own drop.
 ///
 /// A graph that is captured with the slices is launched only while the buffer is mapped at the same address ([`MappedGlBuffer::as_raw`]).

@@ -17,7 +17,8 @@ const SURFACES: u32 = 4;
 /// ```no_run
 /// use gpu_driver::{Device, GlAccess, GlImage, LaunchConfig, Surface};
 /// # let name = 1u32; // of glGenTextures
-/// # const SOURCE: &str = "extern \"C\" __global__ void paint(cudaSurfaceObject_t s) { surf2Dwrite(make_uchar4(255, 0, 0, 255), s, threadIdx.x * 4, blockIdx.x); }";
+/// # const SOURCE: &str = "extern \"C\" __global__ void paint(cudaSurfaceObject_t s) { \
+/// #     surf2Dwrite(make_uchar4(255, 0, 0, 255), s, threadIdx.x * 4, blockIdx.x); }";
 /// const TEXTURE_2D: u32 = 0x0de1;
 /// let device = Device::new(Device::gl_ordinals()?[0])?;
 /// let (stream, paint) = (device.stream(), device.compile(SOURCE)?.function("paint")?);
@@ -132,7 +133,7 @@ impl<T: Channel> fmt::Debug for GlImage<T> {
     }
 }
 
-/// A mapped image of OpenGL: an array for textures, surfaces and copies. The drop gives the image back to OpenGL, in the order of the stream; what fails
+/// A mapped image of OpenGL: an array for textures, surfaces and copies. The drop gives the image back to OpenGL, in the order of the stream; a failure
 /// there is the error of the next call on the device.
 ///
 /// Textures, surfaces and graphs of the array go before the guard. Where one is left, the drop fails with `Length`, and the image stays mapped until the next

@@ -25,7 +25,7 @@ pub enum GlAccess {
     ReadWrite,
     /// They read it. The guard gives nothing to write.
     ReadOnly,
-    /// They write all of it: what it held before is undefined.
+    /// They write all of it: its earlier contents are undefined.
     WriteDiscard,
 }
 
@@ -39,7 +39,7 @@ impl GlAccess {
         }
     }
 
-    /// Refuses to write what is mapped to be read.
+    /// Refuses to write an object that is mapped to be read.
     fn check_writes(self, op: &'static str) -> Result<()> {
         if self != Self::ReadOnly {
             return Ok(());

@@ -18,7 +18,7 @@ pub(super) struct Registration {
     pub(super) raw: CUgraphicsResource,
     pub(super) access: GlAccess,
     /// The kind of object, for errors in drops.
-    what: &'static str,
+    object: &'static str,
     /// The stream of the last mapping.
     stream: Option<Stream>,
     is_mapped: bool,
@@ -30,7 +30,7 @@ impl Registration {
     /// Registers an object by `register`, which writes the driver's handle.
     pub(super) fn register(
         device: &Device,
-        what: &'static str,
+        object: &'static str,
         access: GlAccess,
         call: &'static str,
         register: impl FnOnce(*mut CUgraphicsResource) -> c_int,
@@ -42,7 +42,7 @@ impl Registration {
         }
         // From here on Drop ends the registration.
         let (device, read_write) = (device.clone(), GlAccess::ReadWrite);
-        let mut made = Self { device, raw, access: read_write, what, stream: None, is_mapped: false, lent: None };
+        let mut made = Self { device, raw, access: read_write, object, stream: None, is_mapped: false, lent: None };
         if access != read_write {
             made.set_access(access)?;
         }
@@ -84,7 +84,7 @@ impl Registration {
                 ("no texture, surface or graph that still uses the image", Arc::strong_count(array) - 1);
             return Err(DriverError::Length { op, expected: expected.to_owned(), got: users.to_string() });
         }
-        // Not an older error: what is mapped must be unmapped.
+        // Not an older error: a mapped object must be unmapped.
         let current = self.device.0.enter_quietly()?;
         stream.not_captured(op, &current)?;
         // SAFETY: the object is mapped, nothing on the host leads to the mapping any more, and the list has one.
@@ -97,7 +97,7 @@ impl Registration {
     /// [`Registration::unmap`] for a drop.
     pub(super) fn unmap_in_drop(&mut self) -> bool {
         let unmapped = self.unmap("the end of a mapping").inspect_err(|error| {
-            self.device.0.report_later(self.what, error.clone());
+            self.device.0.report_later(self.object, error.clone());
         });
         unmapped.is_ok()
     }
@@ -115,7 +115,7 @@ impl Drop for Registration {
                 stream.not_captured("the end of a registration", &current)?;
                 stream.synchronize_entered(&current)
             });
-            is_free = waited.map_err(|error| context.report_later(self.what, error)).is_ok();
+            is_free = waited.map_err(|error| context.report_later(self.object, error)).is_ok();
         }
         if !is_free {
             // Work or textures may still use the object, which stays registered.
@@ -123,6 +123,6 @@ impl Drop for Registration {
         }
         // SAFETY: registered in `register`, ended once, when no work uses it.
         let end = || unsafe { sys::cuGraphicsUnregisterResource(self.raw) };
-        self.device.0.in_drop(self.what, "cuGraphicsUnregisterResource", end);
+        self.device.0.in_drop(self.object, "cuGraphicsUnregisterResource", end);
     }
 }

@@ -20,7 +20,7 @@ impl<T: DevicePod> DeviceVec<T> {
     /// A buffer over memory that another library has allocated. `owner` gives the memory back when it is dropped, which it is after the last work
     /// that uses the buffer.
     ///
-    /// `after` is the stream, as the driver's handle, on which the other library has enqueued work on the memory: `home` waits for what it holds now.
+    /// `after` is the stream, as the driver's handle, on which the other library has enqueued work on the memory: `home` waits for the work that it holds now.
     /// None stands for memory on which no work is left.
     ///
     /// # Cost

@@ -96,7 +96,7 @@ impl Reservation {
         let (least, wished) = (size_to(bytes), size_to(bytes.max(mapped + mapped / 2).min(self.bytes)));
         if wished <= self.device.0.memory_bytes {
             match self.map(mapped, wished) {
-                // Half as much again is a wish; the elements are what is asked for.
+                // Half as much again is a wish; the elements alone are asked for.
                 Err(DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. }) => {}
                 mapped => return mapped.map(|()| parts.push(wished)),
             }
@@ -147,8 +147,8 @@ impl Drop for Reservation {
 
 /// An array in device memory that grows in place: its address stays, and nothing is copied.
 ///
-/// Addresses for a capacity are reserved at first; they cost next to nothing. Memory comes when elements come: in units of the driver, mostly 2 MiB, and by half
-/// of the array at a time where there is room. It goes with the array. Read, it is a [`DeviceVec`]; kernels write to [`GrowingVec::as_mut_slice`].
+/// Addresses for a capacity are reserved at first; they cost next to nothing. Memory comes when elements come: in units of the driver, mostly 2 MiB, and by
+/// half of the array at a time where there is room. It goes with the array. Read, it is a [`DeviceVec`]; kernels write to [`GrowingVec::as_mut_slice`].
 ///
 /// ```no_run
 /// use gpu_driver::{Device, GrowingVec};

@@ -126,7 +126,7 @@ impl<T: DevicePod> DeviceVec<T> {
     ///
     /// # Safety
     /// The handle is of [`DeviceVec::ipc_handle`], on the same device or one that can access it, and its process keeps the memory until this buffer is
-    /// dropped. Work of both processes on the memory is ordered by them. `T` is what the memory holds.
+    /// dropped. Work of both processes on the memory is ordered by them. `T` is the type of the elements there.
     #[doc(alias("IPCMemoryHandle", "cuIpcOpenMemHandle"))]
     pub unsafe fn open_ipc(home: &Stream, handle: IpcMemoryHandle, len: usize) -> Result<Self> {
         const LAZY_ENABLE_PEER_ACCESS: u32 = 1;

@@ -34,7 +34,7 @@ pub use slices::{DeviceSlice, DeviceSliceMut};
 /// The driver aligns every allocation to so many bytes at least.
 const ALIGNMENT: usize = 256;
 
-/// `CUmemAccessDesc`: what a device may do with memory.
+/// `CUmemAccessDesc`: the access of a device to memory.
 #[repr(C)]
 struct AccessDescription {
     location_type: i32,

@@ -1,6 +1,9 @@
 //! Launches of kernels by the driver, in an order with the homes of their arguments.
 
-use std::{ffi::c_void, ptr::null_mut};
+use std::{
+    ffi::{c_int, c_void},
+    ptr::null_mut,
+};
 
 use gpu_driver_core::launch::{self, Attribute};
 
@@ -70,19 +73,47 @@ pub(crate) unsafe fn launch_raw(
     stream: &Stream,
     current: &Current,
 ) -> Result<()> {
+    // SAFETY: as the caller promises.
+    let (call, code) = unsafe { call_driver(function, mode, config, arguments, stream) };
+    stream.device().check(call, code).map_err(|error| match error {
+        DriverError::Cuda { code, .. } => {
+            let LaunchConfig { grid, block, shared_bytes } = config;
+            let (grid, block) = (grid.into(), block.into());
+            DriverError::Launch { kernel: name.to_owned(), grid, block, shared_bytes, code }
+        }
+        other => other,
+    })?;
+    stream.finish_launch(current).map_err(|error| match error {
+        DriverError::DeviceLost { code, report, .. } => {
+            DriverError::DeviceLost { code, kernel: Some(name.to_owned()), report }
+        }
+        other => other,
+    })
+}
+
+/// The driver's launch for a mode: the function that was called, and its result.
+///
+/// # Safety
+/// As [`launch_raw`].
+unsafe fn call_driver(
+    function: CUfunction,
+    mode: LaunchMode,
+    config: LaunchConfig,
+    arguments: &mut [*mut c_void],
+    stream: &Stream,
+) -> (&'static str, c_int) {
     let LaunchConfig { grid, block, shared_bytes } = config;
-    let device = stream.device();
     static OVERLAP: Attribute = Attribute::new(launch::OVERLAP, 1);
     let cluster;
     let attribute = match mode {
-        LaunchMode::Overlapping if device.0.overlaps => Some(&OVERLAP),
+        LaunchMode::Overlapping if stream.device().0.overlaps => Some(&OVERLAP),
         LaunchMode::Clusters(blocks) => {
             cluster = Attribute::cluster(blocks.into());
             Some(&cluster)
         }
         _ => None,
     };
-    let (call, code) = if let Some(attribute) = attribute {
+    if let Some(attribute) = attribute {
         let stream = stream.as_raw();
         let (grid, block) = (grid.into(), block.into());
         let config = launch::Config {
@@ -123,18 +154,5 @@ pub(crate) unsafe fn launch_raw(
             )
         };
         ("cuLaunchKernel", code)
-    };
-    device.check(call, code).map_err(|error| match error {
-        DriverError::Cuda { code, .. } => {
-            let (grid, block) = (grid.into(), block.into());
-            DriverError::Launch { kernel: name.to_owned(), grid, block, shared_bytes, code }
-        }
-        other => other,
-    })?;
-    stream.finish_launch(current).map_err(|error| match error {
-        DriverError::DeviceLost { code, report, .. } => {
-            DriverError::DeviceLost { code, kernel: Some(name.to_owned()), report }
-        }
-        other => other,
-    })
+    }
 }

@@ -349,7 +349,7 @@ fn refuse_newer_code(needed_by: &'static str, compiler: CudaVersion, driver: Cud
 
 /// A text for the driver; an error names its kind.
 fn c_string(text: impl Into<Vec<u8>>, kind: &'static str) -> Result<CString> {
-    CString::new(text).map_err(|_| DriverError::Nul { what: kind })
+    CString::new(text).map_err(|_| DriverError::Nul { text: kind })
 }
 
 pub(crate) fn find(device: &Device, module: CUmodule, lowered: &str) -> Result<CUfunction> {

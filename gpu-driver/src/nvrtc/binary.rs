@@ -73,7 +73,7 @@ pub struct Binary {
     pub(super) names: Vec<(String, String)>,
     pub(super) log: String,
     pub(super) origin: Origin,
-    /// The text of the program, for what it says of its kernels' parameters.
+    /// The text of the program, which declares its kernels' parameters.
     pub(super) text: Arc<str>,
     /// nvcc's version, where that compiled it.
     pub(super) nvcc: Option<CudaVersion>,

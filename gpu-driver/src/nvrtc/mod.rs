@@ -8,6 +8,7 @@ use crate::{CudaVersion, Result};
 
 mod binary;
 pub(crate) mod cache;
+mod compile;
 pub(crate) mod early;
 mod headers;
 mod nvcc;

@@ -144,7 +144,7 @@ impl PinnedPool {
         self.0.free(held.into_iter().flatten());
     }
 
-    /// Keeps no memory from now on: what is held goes back to the driver, and so does each buffer when it is dropped.
+    /// Keeps no memory from now on: held memory goes back to the driver, and so does each buffer when it is dropped.
     pub fn stop_holding(&self) {
         if let Some(mut state) = self.0.state() {
             state.holds = false;
@@ -198,8 +198,8 @@ impl PinnedPoolShared {
             None => {
                 let limit_bytes = state.limit_bytes;
                 if used_bytes.saturating_add(class_bytes) > limit_bytes {
-                    let (what, requested_bytes) = ("pinned memory", class_bytes);
-                    return Err(DriverError::OverLimit { what, requested_bytes, used_bytes, limit_bytes });
+                    let (memory, requested_bytes) = ("pinned memory", class_bytes);
+                    return Err(DriverError::OverLimit { memory, requested_bytes, used_bytes, limit_bytes });
                 }
                 self.free(state.make_room(class_bytes));
                 match allocate_with(&self.device, class_bytes, class_bytes, 0) {

@@ -48,8 +48,8 @@ struct Variant<'a, I: ?Sized, O> {
 }
 
 impl<'a, I: ?Sized, O> Variants<'a, I, O> {
-    /// No variants yet, of a kernel with that name. Choices are kept under the name: it names what makes one kernel another, such as the element type, and
-    /// a version that changes with the kernel's text.
+    /// No variants yet, of a kernel with that name. Choices are kept under the name: it names the facts that make one kernel another, such as the element
+    /// type, and a version that changes with the kernel's text.
     pub fn new(kernel: impl Into<String>) -> Self {
         Self { kernel: kernel.into(), list: Vec::new() }
     }

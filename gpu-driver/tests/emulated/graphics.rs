@@ -142,7 +142,7 @@ pub fn mappings_that_cannot_end_are_reported(_: &()) -> Outcome {
     drop(mapped);
     emulation.stop_failing()?;
     let error = device.stream_priorities().err().ok_or("no error")?;
-    ensure!(matches!(error, DriverError::InDrop { what: "an OpenGL buffer", .. }), "{error:?}");
+    ensure!(matches!(error, DriverError::InDrop { object: "an OpenGL buffer", .. }), "{error:?}");
     ensure!(is(emulation.gl_buffer(7).err(), ALREADY_MAPPED), "still mapped");
     buffer.map(&stream)?.as_mut_slice()?.fill(9)?;
     ensure_eq!(emulation.gl_buffer(7)?, bytes(&[9; 3]));
@@ -253,7 +253,7 @@ pub fn textures_that_outlive_a_mapping_are_reported(_: &()) -> Outcome {
     std::mem::swap(mapped.array_mut()?, &mut spare);
     drop(mapped);
     let error = device.stream_priorities().err().ok_or("an array is left")?;
-    ensure!(matches!(error, DriverError::InDrop { what: "an OpenGL image", .. }), "{error:?}");
+    ensure!(matches!(error, DriverError::InDrop { object: "an OpenGL image", .. }), "{error:?}");
     ensure_eq!(spare.to_vec()?, [1, 2, 3, 4, 5, 6]);
     drop(spare);
     drop(image.map(&stream)?);

@@ -225,7 +225,7 @@ pub fn generated_kernels_are_kept_under_their_keys(device: &Device) -> Outcome {
     let three = device.generated_kernel(&SPACE, &key(3), || Ok(program(3)))?;
     ensure_eq!((run(&three, 1)?, three.name()), (times(3, 1), "times<3>"));
     // The second time nothing is made.
-    let refuse = || Err(DriverError::Nul { what: "a program that is not wanted" });
+    let refuse = || Err(DriverError::Nul { text: "a program that is not wanted" });
     ensure_eq!(run(&device.generated_kernel(&SPACE, &key(3), refuse)?, 5)?, times(3, 5));
     ensure!(device.generated_kernel(&SPACE, &key(4), refuse).is_err() && !device.has_generated_kernel(&SPACE, &key(4)));
     // Many at once; what is there stays.

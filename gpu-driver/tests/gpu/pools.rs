@@ -140,7 +140,7 @@ pub fn allocations_that_are_alive_tell_their_places(device: &Device) -> Outcome 
     let registered = PinnedVec::register(device, vec![1u8; 9])?;
     let managed = ManagedVec::from_slice(&stream, &[1u16; 4])?;
     drop(DeviceVec::from_slice(&stream, &[1u8; 100])?);
-    let alive: Vec<_> = trace.alive().iter().map(|one| (one.what, one.bytes, one.place.line() - line)).collect();
+    let alive: Vec<_> = trace.alive().iter().map(|one| (one.owner, one.bytes, one.place.line() - line)).collect();
     let want = [
         ("DeviceVec", 40, 0),
         ("DeviceVec", 40, 1),

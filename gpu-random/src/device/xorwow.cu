@@ -3,7 +3,7 @@
 // Counted from the cursor, generator r is the one of turns r, r + generators, ...: its turns in a
 // fill are a column of a matrix whose rows are written one after another. A fill is cut into chunks
 // of rows, to which the states jump, so that there are more threads than generators. The last chunk
-// leaves the states after the fill in `next`.
+// stores the states after the fill in `next`.
 #include "prelude.cuh"
 #include "constants.cuh"
 #include "distributions.cuh"

@@ -14,7 +14,7 @@ use crate::{
 
 /// Values of a turn.
 pub(crate) const VALUES: usize = 4;
-/// Turns that a thread takes at a time.
+/// Number of turns that a thread takes at a time.
 const PART: usize = 1 << 14;
 
 impl Engine for PhiloxRng {}

@@ -90,7 +90,7 @@ impl<T: Scalar> CsrMatrix<T> {
     pub fn to_dense(&self) -> Result<Array2<T>> {
         let elements = self.rows as u64 * self.cols as u64; // both fit u32
         let limit = isize::MAX as u64 / size_of::<T>() as u64;
-        let too_large = SparseError::TooLarge { what: "elements of a dense matrix", value: elements, limit };
+        let too_large = SparseError::TooLarge { quantity: "elements of a dense matrix", value: elements, limit };
         let mut dense = Vec::new();
         if elements > limit || dense.try_reserve_exact(elements as usize).is_err() {
             return Err(too_large);

@@ -96,7 +96,7 @@ pub(crate) struct LongRows {
     ends: DeviceVec<u64>,
     first_segments: DeviceVec<u32>,
     owners: DeviceVec<u32>,
-    /// Whether some row has more than one segment, so that blocks leave sums for each other.
+    /// Whether some row has more than one segment, so that blocks exchange sums.
     divided: bool,
 }
 
@@ -112,8 +112,8 @@ impl LongRows {
             first_segments.push(owners.len() as u32);
         }
         if owners.len() as u64 > MAX_SEGMENTS {
-            let (what, value) = ("segments of long rows", owners.len() as u64);
-            return Err(SparseError::TooLarge { what, value, limit: MAX_SEGMENTS });
+            let (quantity, value) = ("segments of long rows", owners.len() as u64);
+            return Err(SparseError::TooLarge { quantity, value, limit: MAX_SEGMENTS });
         }
         Ok(Self {
             rows: DeviceVec::from_slice(home, rows)?,
@@ -133,7 +133,7 @@ impl LongRows {
         self.owners.len() as u32
     }
 
-    /// Rows and segments that need a place for the sums that blocks leave for each other: none where each row has one segment.
+    /// Rows and segments that need a place for the sums that blocks exchange: none where each row has one segment.
     pub(crate) fn scratch(&self) -> (usize, usize) {
         if self.divided { (self.rows.len(), self.owners.len()) } else { (0, 0) }
     }

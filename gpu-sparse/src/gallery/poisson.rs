@@ -145,7 +145,7 @@ impl<'f> Poisson<'f> {
             _ if self.extent.contains(&0) => Ok(0),
             _ => {
                 let value = product.map_or(u64::MAX, |p| u64::try_from(p).unwrap_or(u64::MAX));
-                Err(SparseError::TooLarge { what: "points of the grid", value, limit: MAX_DIM as u64 })
+                Err(SparseError::TooLarge { quantity: "points of the grid", value, limit: MAX_DIM as u64 })
             }
         }
     }

@@ -70,7 +70,7 @@ fn rows(nx: usize, ny: usize) -> Result<usize> {
         Some(n) if n <= MAX_DIM as u128 => Ok(n as usize),
         _ => {
             let value = count.map_or(u64::MAX, |n| u64::try_from(n).unwrap_or(u64::MAX));
-            Err(SparseError::TooLarge { what: "rows of Wathen's matrix", value, limit: MAX_DIM as u64 })
+            Err(SparseError::TooLarge { quantity: "rows of Wathen's matrix", value, limit: MAX_DIM as u64 })
         }
     }
 }

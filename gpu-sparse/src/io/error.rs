@@ -104,18 +104,18 @@ pub enum MatrixMarketErrorKind {
         expected: &'static str,
     },
     /// A size is not a whole number.
-    #[error("\"{found}\" is not a number of {what}; a whole number, 0 or more, is needed")]
+    #[error("\"{found}\" is not a number of {size}; a whole number, 0 or more, is needed")]
     InvalidSize {
         /// The size: `rows`, `columns` or `entries`.
-        what: &'static str,
+        size: &'static str,
         /// The word in the text.
         found: String,
     },
     /// A size is more than this crate can hold.
-    #[error("the number of {what} is {found}, more than the {limit} that fit")]
+    #[error("the number of {size} is {found}, more than the {limit} that fit")]
     TooLarge {
         /// The size: `rows`, `columns` or `entries`.
-        what: &'static str,
+        size: &'static str,
         /// The word in the text.
         found: String,
         /// The largest size that works.
@@ -132,10 +132,10 @@ pub enum MatrixMarketErrorKind {
         cols: u64,
     },
     /// A line ends too early.
-    #[error("the line ends before the {what}")]
+    #[error("the line ends before the {number}")]
     MissingNumber {
         /// The number that should follow.
-        what: &'static str,
+        number: &'static str,
     },
     /// A line goes on after all it should hold.
     #[error("\"{found}\" follows after the {after}, where the line should end")]
@@ -146,10 +146,10 @@ pub enum MatrixMarketErrorKind {
         found: String,
     },
     /// A row or column index is not a whole number.
-    #[error("\"{found}\" is not a {what}; a whole number from 1 up to the size of the matrix is needed")]
+    #[error("\"{found}\" is not a {index}; a whole number from 1 up to the size of the matrix is needed")]
     InvalidIndex {
         /// `row index` or `column index`.
-        what: &'static str,
+        index: &'static str,
         /// The word in the text.
         found: String,
     },

@@ -198,13 +198,13 @@ fn refuse_contradiction(
     Ok(())
 }
 
-fn read_size(words: &mut NumberWords<'_>, what: &'static str, limit: u64) -> Result<u64, Kind> {
+fn read_size(words: &mut NumberWords<'_>, size: &'static str, limit: u64) -> Result<u64, Kind> {
     let word = words.next_word();
     match parse_digits(word) {
         Some(value) if value <= limit => Ok(value),
-        None if word.is_empty() => Err(Kind::MissingNumber { what: size_name(what) }),
-        None if !word.iter().all(u8::is_ascii_digit) => Err(Kind::InvalidSize { what, found: excerpt(word) }),
-        _ => Err(Kind::TooLarge { what, found: excerpt(word), limit }),
+        None if word.is_empty() => Err(Kind::MissingNumber { number: size_name(size) }),
+        None if !word.iter().all(u8::is_ascii_digit) => Err(Kind::InvalidSize { size, found: excerpt(word) }),
+        _ => Err(Kind::TooLarge { size, found: excerpt(word), limit }),
     }
 }
 

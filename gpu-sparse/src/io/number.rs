@@ -117,7 +117,7 @@ fn refuse_overflow<T: Scalar>(value: T, word: &[u8]) -> Result<T, Kind> {
 #[cold]
 fn invalid_value(expected: &'static str, word: &[u8]) -> Kind {
     if word.is_empty() {
-        return Kind::MissingNumber { what: "value" };
+        return Kind::MissingNumber { number: "value" };
     }
     Kind::InvalidValue { expected, found: excerpt(word) }
 }

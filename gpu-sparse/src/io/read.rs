@@ -237,12 +237,12 @@ fn parse_triplet<T: Scalar>(
 }
 
 #[inline]
-fn parse_index(words: &mut NumberWords<'_>, what: &'static str) -> Result<u64, Kind> {
+fn parse_index(words: &mut NumberWords<'_>, index: &'static str) -> Result<u64, Kind> {
     let word = words.next_word();
     match parse_digits(word) {
         Some(index) => Ok(index),
-        None if word.is_empty() => Err(Kind::MissingNumber { what }),
-        None => Err(Kind::InvalidIndex { what, found: excerpt(word) }),
+        None if word.is_empty() => Err(Kind::MissingNumber { number: index }),
+        None => Err(Kind::InvalidIndex { index, found: excerpt(word) }),
     }
 }
 

@@ -34,7 +34,7 @@ pub enum Status {
     /// A NaN or an infinity turned up.
     NonFinite {
         /// The quantity that is not finite.
-        what: Quantity,
+        quantity: Quantity,
         /// Iterations completed.
         iteration: usize,
     },
@@ -93,7 +93,9 @@ impl fmt::Display for Status {
             Self::PreconditionerNotPositive { iteration, r_dot_z } => {
                 write!(f, "preconditioner not positive definite (r . M r = {r_dot_z:.1e} after iteration {iteration})")
             }
-            Self::NonFinite { what, iteration } => write!(f, "NaN or infinity in {what} (iteration {iteration})"),
+            Self::NonFinite { quantity, iteration } => {
+                write!(f, "NaN or infinity in {quantity} (iteration {iteration})")
+            }
             Self::Stagnated { restarts, .. } => write!(f, "stagnated after {restarts} restarts"),
         }
     }

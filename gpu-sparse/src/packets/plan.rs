@@ -130,7 +130,7 @@ pub(super) fn place(slices: &[SliceShape]) -> Result<PlacedSlice> {
     // At most 2^32 slots in each of 2^27 slices: no sum overflows.
     let total = slices.iter().map(|slice| u64::from(slice.width)).sum::<u64>();
     if total > MAX_SLOTS {
-        return Err(SparseError::TooLarge { what: "slots of the packets", value: total, limit: MAX_SLOTS });
+        return Err(SparseError::TooLarge { quantity: "slots of the packets", value: total, limit: MAX_SLOTS });
     }
     let (mut narrow, mut wide) = (0, 0);
     let (mut slots, mut columns) = (Vec::with_capacity(slices.len() + 1), Vec::with_capacity(slices.len()));

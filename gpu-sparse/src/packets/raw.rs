@@ -171,7 +171,7 @@ impl<T: Scalar> RawPackets<T> {
         let slots = self.values.len() / SLICE_ROWS;
         if slots as u64 > MAX_SLOTS {
             let value = slots as u64;
-            return Err(SparseError::TooLarge { what: "slots of the packets", value, limit: MAX_SLOTS });
+            return Err(SparseError::TooLarge { quantity: "slots of the packets", value, limit: MAX_SLOTS });
         }
         rule(self.values.len() == slots * SLICE_ROWS, "32 values for each slot", self.values.len())?;
         rule(self.slice_slots[0] == 0, "slots start at 0", 0)?;

@@ -141,7 +141,7 @@ pub fn preconditioners_that_cannot_be(device: &Device) -> Outcome {
     ensure!(matches!(late.status, Status::PreconditionerNotPositive { iteration: 9, .. }), "{late}");
     ensure!((late.history[9] - late.residual_norm).abs() < 1e-9, "x is not that of the last iteration");
     let s = cg(&a, &sine(10)).preconditioner(diagonal(&[f64::NAN; 10])?.to_device(device)?).solve()?;
-    ensure_eq!(s.status, Status::NonFinite { what: Quantity::Preconditioned, iteration: 0 });
+    ensure_eq!(s.status, Status::NonFinite { quantity: Quantity::Preconditioned, iteration: 0 });
     let zero_in_row_1 = diagonal(&[1.0, 0.0, 2.0])?.to_device(device)?;
     let outcome = cg(&zero_in_row_1, &[1.0; 3]).preconditioner(Jacobi).solve();
     ensure!(matches!(outcome, Err(SparseError::Diagonal { row: 1, .. })));
@@ -158,20 +158,20 @@ pub fn nan_and_infinity_in_the_input(device: &Device) -> Outcome {
         let a = a.to_device(device)?;
         let (mut bad_b, mut bad_guess) = (b.clone(), guess.clone());
         (bad_b[29], bad_guess[3]) = (bad, bad);
-        for (what, s) in [
+        for (quantity, s) in [
             (Quantity::Matrix, cg(&a, &b).x0(&guess).solve()?),
             (Quantity::RightHandSide, cg(&placed, &bad_b).x0(&guess).solve()?),
         ] {
-            ensure_eq!(s.status, Status::NonFinite { what, iteration: 0 });
+            ensure_eq!(s.status, Status::NonFinite { quantity, iteration: 0 });
             ensure_eq!((s.iterations, s.info(), s.x.to_vec()), (0, -3, guess.clone()));
             ensure!(s.residual_norm.is_nan() && s.history.is_empty());
         }
         let s = cg(&placed, &b).x0(&bad_guess).solve()?;
-        ensure_eq!(s.status, Status::NonFinite { what: Quantity::Guess, iteration: 0 });
+        ensure_eq!(s.status, Status::NonFinite { quantity: Quantity::Guess, iteration: 0 });
     }
     // Finite numbers whose products are not: 1e300 * 1e300.
     let s = cg(&diagonal(&[1e300; 3])?.to_device(device)?, &[1.0; 3]).x0(&[1e300; 3]).solve()?;
-    ensure_eq!(s.status, Status::NonFinite { what: Quantity::Residual, iteration: 0 });
+    ensure_eq!(s.status, Status::NonFinite { quantity: Quantity::Residual, iteration: 0 });
     ensure_eq!(s.x.to_vec(), [1e300; 3]);
     Ok(())
 }
@@ -185,11 +185,11 @@ pub fn what_is_not_finite_on_the_way_is_named(device: &Device) -> Outcome {
     let mut skew = 1e-10 * Array2::<f64>::eye(300);
     (skew[[0, 0]], skew[[16, 16]], skew[[0, 16]], skew[[16, 0]]) = (0.0, 0.0, 1e200, -1e200);
     let residual = (CsrMatrix::from_dense(&skew)?, vec![1.0; 300], Quantity::Residual);
-    for (a, b, what) in [curvature, step, residual] {
+    for (a, b, quantity) in [curvature, step, residual] {
         for placed in in_both_formats(device, &a)? {
             for k in [1, 8] {
                 let s = cg(&placed, &b).rtol(1e-8).check_every(k).solve()?;
-                ensure_eq!((s.status, s.iterations), (Status::NonFinite { what, iteration: 0 }, 0));
+                ensure_eq!((s.status, s.iterations), (Status::NonFinite { quantity, iteration: 0 }, 0));
                 ensure!(s.x.iter().all(|x| *x == 0.0), "{placed:?}: {}", s.x);
             }
         }

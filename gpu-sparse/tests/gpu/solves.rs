@@ -281,10 +281,10 @@ pub fn vectors_on_the_device_stay_there(device: &Device) -> Outcome {
         let bad = GpuArray::full(device, 420, f64::NAN)?;
         ensure_eq!(
             cg(&placed, &device_b).x0(&bad).solve()?.status,
-            Status::NonFinite { what: Quantity::Guess, iteration: 0 }
+            Status::NonFinite { quantity: Quantity::Guess, iteration: 0 }
         );
         let status = cg(&placed, &bad).solve()?.status;
-        ensure_eq!(status, Status::NonFinite { what: Quantity::RightHandSide, iteration: 0 });
+        ensure_eq!(status, Status::NonFinite { quantity: Quantity::RightHandSide, iteration: 0 });
         ensure!(cg(&placed, &GpuArray::zeros(device, 419)?).solve().is_err());
         ensure!(cg(&placed, &device_b).x0(&GpuArray::zeros(device, 421)?).solve().is_err());
     }

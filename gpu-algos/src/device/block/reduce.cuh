@@ -74,7 +74,7 @@ template <class O, int THREADS> struct Reduce {
     // Combines the states of all threads, in their order; the result is valid in thread 0. All
     // THREADS call it. If there are several warps, it synchronises them before it uses `storage`.
     static __device__ __forceinline__ State all(State state, Storage &storage) {
-        constexpr int WIDTH = WARPS > 16  ? 32
+        constexpr int LANES = WARPS > 16  ? 32
                               : WARPS > 8 ? 16
                               : WARPS > 4 ? 8
                               : WARPS > 2 ? 4
@@ -87,7 +87,7 @@ template <class O, int THREADS> struct Reduce {
         __syncthreads();
         if (warp > 0) return state;
         state = lane < WARPS ? storage.states()[lane] : identity_of<O>();
-        return reduce_lanes<O>(state, WIDTH);
+        return reduce_lanes<O>(state, LANES);
     }
 };
 

@@ -73,7 +73,7 @@ struct GridCounters {
 };
 
 // The state of all tiles up to some group, for a warp that goes on from group to group. Lane 0 has
-// it. S is the state of all, H that of a tile or a group, which may be narrower; R::combine joins
+// it. S is the state of all, H that of a tile or a group, which may be narrower; R::combine takes
 // two of either. R is an operator as block/reduce.cuh describes it, without need of an identity.
 template <class R, class S = typename R::State, class H = S> struct TilePrefix {
     Slot<H> *of_tiles;

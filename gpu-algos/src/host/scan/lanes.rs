@@ -48,7 +48,7 @@ struct Lane<'v, V> {
     borders: Option<ArrayView1<'v, bool>>,
 }
 
-/// Room for a tile.
+/// The buffer of a tile.
 struct LaneBuffers<O: Cumulative> {
     states: Vec<O::State>,
     outputs: Vec<O::Output>,

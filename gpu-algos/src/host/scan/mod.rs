@@ -16,7 +16,7 @@ use super::parallel::{self, REDUCED_AT_ONCE};
 use crate::{
     AlgoError, Result,
     operators::{
-        Cumulative, Places, Scan,
+        Cumulative, Places, ScanKind,
         checks::{check_axis, check_axis_and_shape},
         named::named_scans,
     },
@@ -33,20 +33,20 @@ use crate::{
 /// `Axis` for an axis that the array does not have.
 ///
 /// ```
-/// use gpu_algos::host::{Max, Scan, Sum, scan};
+/// use gpu_algos::host::{Max, ScanKind, Sum, scan};
 /// use ndarray::{Axis, array};
 ///
 /// let x = array![[1_i32, 2, 3], [4, 5, 6]];
-/// assert_eq!(scan(&Sum::new(), &x, Axis(1), Scan::EXCLUSIVE)?, array![[0_i64, 1, 3], [0, 4, 9]]);
-/// assert_eq!(scan(&Sum::new(), &x, Axis(0), Scan::INCLUSIVE.reversed())?, array![[5, 7, 9], [4, 5, 6]]);
-/// assert_eq!(scan(&Max::new(), &[2.0, 1.0, 3.0], Axis(0), Scan::EXCLUSIVE)?.to_vec(), [f64::NEG_INFINITY, 2.0, 2.0]);
+/// assert_eq!(scan(&Sum::new(), &x, Axis(1), ScanKind::EXCLUSIVE)?, array![[0_i64, 1, 3], [0, 4, 9]]);
+/// assert_eq!(scan(&Sum::new(), &x, Axis(0), ScanKind::INCLUSIVE.reversed())?, array![[5, 7, 9], [4, 5, 6]]);
+/// assert_eq!(scan(&Max::new(), &[2.0, 1.0, 3.0], Axis(0), ScanKind::EXCLUSIVE)?.to_vec(), [f64::NEG_INFINITY, 2.0, 2.0]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 pub fn scan<'a, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
     op: &O,
     view: impl Into<ArrayView<'a, O::Value, D>>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
 ) -> Result<Array<O::Output, D>> {
     allocated(op, view.into(), None, axis, scan)
 }
@@ -57,9 +57,9 @@ pub fn scan<'a, O: Cumulative<Value: 'a, Output: Default>, D: Dimension>(
 /// `Axis` for an axis that the array does not have, `OutShape` for a target of another shape.
 ///
 /// ```
-/// use gpu_algos::host::{Scan, Sum, scan_into};
+/// use gpu_algos::host::{ScanKind, Sum, scan_into};
 /// let mut out = ndarray::Array1::zeros(3);
-/// scan_into(&Sum::new(), &[1.0_f32, 2.0, 3.0], ndarray::Axis(0), Scan::INCLUSIVE, out.view_mut())?;
+/// scan_into(&Sum::new(), &[1.0_f32, 2.0, 3.0], ndarray::Axis(0), ScanKind::INCLUSIVE, out.view_mut())?;
 /// assert_eq!(out.to_vec(), [1.0, 3.0, 6.0]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
@@ -67,7 +67,7 @@ pub fn scan_into<'a, O: Cumulative<Value: 'a>, D: Dimension>(
     op: &O,
     view: impl Into<ArrayView<'a, O::Value, D>>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
     out: ArrayViewMut<'_, O::Output, D>,
 ) -> Result<()> {
     let view = view.into();
@@ -88,9 +88,9 @@ pub fn scan_into<'a, O: Cumulative<Value: 'a>, D: Dimension>(
 /// `Axis` for an axis that the array does not have, `Shape` for flags of another shape.
 ///
 /// ```
-/// use gpu_algos::host::{Scan, Sum, segmented_scan};
+/// use gpu_algos::host::{ScanKind, Sum, segmented_scan};
 /// let (x, flags) = ([1_i64, 2, 3, 4, 5], [false, false, true, false, true]);
-/// let got = segmented_scan(&Sum::new(), &x, &flags, ndarray::Axis(0), Scan::INCLUSIVE)?;
+/// let got = segmented_scan(&Sum::new(), &x, &flags, ndarray::Axis(0), ScanKind::INCLUSIVE)?;
 /// assert_eq!(got.to_vec(), [1, 3, 3, 7, 5]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
@@ -99,7 +99,7 @@ pub fn segmented_scan<'a, 'f, O: Cumulative<Value: 'a, Output: Default>, D: Dime
     view: impl Into<ArrayView<'a, O::Value, D>>,
     flags: impl Into<ArrayView<'f, bool, D>>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
 ) -> Result<Array<O::Output, D>> {
     let (view, flags) = (view.into(), flags.into().into_dyn());
     check_axis_and_shape(O::NAME, axis, view.shape(), flags.shape())?;
@@ -116,9 +116,9 @@ pub fn segmented_scan<'a, 'f, O: Cumulative<Value: 'a, Output: Default>, D: Dime
 /// `Axis` for an axis that the array does not have, `Shape` for keys of another shape.
 ///
 /// ```
-/// use gpu_algos::host::{Scan, Sum, scan_by_key};
+/// use gpu_algos::host::{ScanKind, Sum, scan_by_key};
 /// let (x, keys) = ([1_i64, 2, 3, 4, 5], [7_u8, 7, 4, 4, 7]);
-/// let got = scan_by_key(&Sum::new(), &x, &keys, ndarray::Axis(0), Scan::INCLUSIVE.reversed())?;
+/// let got = scan_by_key(&Sum::new(), &x, &keys, ndarray::Axis(0), ScanKind::INCLUSIVE.reversed())?;
 /// assert_eq!(got.to_vec(), [3, 2, 7, 4, 5]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
@@ -127,7 +127,7 @@ pub fn scan_by_key<'a, 'k, O: Cumulative<Value: 'a, Output: Default>, K: Copy + 
     view: impl Into<ArrayView<'a, O::Value, D>>,
     keys: impl Into<ArrayView<'k, K, D>>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
 ) -> Result<Array<O::Output, D>> {
     let (view, keys) = (view.into(), keys.into());
     check_axis_and_shape(O::NAME, axis, view.shape(), keys.shape())?;
@@ -170,7 +170,7 @@ fn allocated<O: Cumulative<Output: Default>, D: Dimension>(
     view: ArrayView<'_, O::Value, D>,
     borders: Option<ArrayViewD<'_, bool>>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
 ) -> Result<Array<O::Output, D>> {
     check_axis(O::NAME, axis, view.ndim())?;
     // Of a type whose default is zero this is memory that the threads are the first to touch.
@@ -185,7 +185,7 @@ fn run<O: Cumulative>(
     mut view: ArrayViewD<'_, O::Value>,
     mut borders: Option<ArrayViewD<'_, bool>>,
     axis: Axis,
-    scan: Scan,
+    scan: ScanKind,
     mut out: ArrayViewMutD<'_, O::Output>,
 ) {
     if view.is_empty() {

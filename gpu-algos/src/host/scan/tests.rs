@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{AlgoError, reference};
 
-const KINDS: [Scan; 4] = [Scan::INCLUSIVE, Scan::EXCLUSIVE, Scan::INCLUSIVE.reversed(), Scan::EXCLUSIVE.reversed()];
+const KINDS: [ScanKind; 4] =
+    [ScanKind::INCLUSIVE, ScanKind::EXCLUSIVE, ScanKind::INCLUSIVE.reversed(), ScanKind::EXCLUSIVE.reversed()];
 
 type Matrix = [i64; 4];
 
@@ -179,7 +180,7 @@ fn into_arrays_of_any_layout() {
         }
     }
     let mut short = Array1::zeros(3);
-    let got = scan_into(&Sum::new(), &[1_i32, 2], Axis(0), Scan::INCLUSIVE, short.view_mut());
+    let got = scan_into(&Sum::new(), &[1_i32, 2], Axis(0), ScanKind::INCLUSIVE, short.view_mut());
     assert!(matches!(got, Err(AlgoError::OutShape { .. })));
 }
 
@@ -188,7 +189,7 @@ fn floats_round_once_and_never_fall() {
     let mut rng = Rng(1);
     let x = Array1::from_shape_simple_fn(300_007, || rng.uniform() as f32);
     let (got, want) =
-        (cumsum(&x, Axis(0)).unwrap(), reference::scan(&Sum::new(), &x, Axis(0), Scan::INCLUSIVE).unwrap());
+        (cumsum(&x, Axis(0)).unwrap(), reference::scan(&Sum::new(), &x, Axis(0), ScanKind::INCLUSIVE).unwrap());
     assert!(got.iter().zip(&want).all(|(got, want)| (got - want).abs() <= want * f32::EPSILON));
     assert_eq!(got[300_006], sum(&x));
     let wide = cumsum(&x.mapv(|x| f64::from(x).exp() / 3.0), Axis(0)).unwrap();
@@ -204,12 +205,15 @@ fn nan_stays_and_nothing_is_the_least() {
     let got = cummax(&x, Axis(0)).unwrap();
     assert!(got[0] == 1.0 && got.iter().skip(1).all(|x| x.is_nan()));
     assert!(cummin(&x, Axis(0)).unwrap().iter().skip(1).all(|x| x.is_nan()));
-    let back = scan(&Max::new(), &x, Axis(0), Scan::EXCLUSIVE.reversed()).unwrap();
+    let back = scan(&Max::new(), &x, Axis(0), ScanKind::EXCLUSIVE.reversed()).unwrap();
     assert!(back[0].is_nan() && back[1] == f32::INFINITY && back[2] == -1.0 && back[3] == f32::NEG_INFINITY);
-    assert_eq!(scan(&Min::new(), &[3_u8, 1], Axis(0), Scan::EXCLUSIVE).unwrap().to_vec(), [255, 3]);
+    assert_eq!(scan(&Min::new(), &[3_u8, 1], Axis(0), ScanKind::EXCLUSIVE).unwrap().to_vec(), [255, 3]);
     // Each NaN is a run of its own.
     let keys = [f64::NAN, f64::NAN, 1.0, 1.0];
-    assert_eq!(scan_by_key(&Sum::new(), &[1_i64; 4], &keys, Axis(0), Scan::INCLUSIVE).unwrap().to_vec(), [1, 1, 1, 2]);
+    assert_eq!(
+        scan_by_key(&Sum::new(), &[1_i64; 4], &keys, Axis(0), ScanKind::INCLUSIVE).unwrap().to_vec(),
+        [1, 1, 1, 2]
+    );
 }
 
 #[test]
@@ -231,7 +235,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut bits = cumsum(&flat, Axis(0)).unwrap().to_vec();
-            bits.extend(segmented_scan(&Sum::new(), &flat, &flags, Axis(0), Scan::EXCLUSIVE.reversed()).unwrap());
+            bits.extend(segmented_scan(&Sum::new(), &flat, &flags, Axis(0), ScanKind::EXCLUSIVE.reversed()).unwrap());
             for axis in 0..3 {
                 bits.extend(cumsum(&x, Axis(axis)).unwrap());
                 bits.extend(cumprod(x.t(), Axis(axis)).unwrap());

@@ -9,7 +9,7 @@ use crate::Result;
 pub(super) struct ElementwisePolicy {
     /// Threads of a block.
     threads: u32,
-    /// Places of a thread whose loads are in flight at once.
+    /// Number of places of a thread whose loads are in flight at once.
     unroll: u32,
 }
 

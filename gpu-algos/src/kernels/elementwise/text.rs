@@ -44,7 +44,8 @@ pub(super) fn program(kernel: &ElementwiseKernel, policy: ElementwisePolicy, all
     }
     let _ = write!(
         text,
-        "{loop_prep}\n;   gpu::for_each_place<THREADS, VECTORS_PER_THREAD, ALL>(gpu_count, gpu_start, gpu_step, [&](const int64_t i) {{\n{operation}\n;   }});\n\
+        "{loop_prep}\n;   gpu::for_each_place<THREADS, VECTORS_PER_THREAD, ALL>(gpu_count, gpu_start, gpu_step, \
+         [&](const int64_t i) {{\n{operation}\n;   }});\n\
          {after_loop}\n;}}\n"
     );
     // Functions of the preamble need no `__device__`. The launch does not overlap the work before it (`Program::overlapping`): the compiler may move

@@ -5,7 +5,7 @@ use gpu_array::gpu_driver::{Header, joined_text, kernel_params};
 kernel_params! {
     /// The parameters of a scan whose arguments have `WORDS` words.
     pub(super) struct ScanKernelParams<"int WORDS">, ScanKernelHead {
-        /// Places.
+        /// The number of places.
         count: u64,
         /// The first place.
         start: i64,

@@ -5,7 +5,7 @@
 pub(super) struct ScanKernelPolicy {
     /// Threads of a block.
     pub(super) threads: u32,
-    /// Places of a thread. The number is odd, so that threads with neighbouring places use different banks of shared memory.
+    /// Number of places of a thread. It is odd, so that threads with neighbouring places use different banks of shared memory.
     pub(super) unroll: u32,
 }
 
@@ -37,7 +37,7 @@ impl ScanKernelPolicy {
         run_bytes * (self.tile() + self.threads as usize / 32 * 2 + 1)
     }
 
-    /// Places of a tile.
+    /// Number of places of a tile.
     pub(super) fn tile(self) -> usize {
         (self.threads * self.unroll) as usize
     }

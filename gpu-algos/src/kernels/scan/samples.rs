@@ -75,8 +75,10 @@ struct CountStates {
 
 fn large() -> Result<ScanKernel<CountStates>> {
     let preamble = "unsigned of(const CountStates &counts, int k) { return reinterpret_cast<const unsigned *>(&counts)[k]; }\n\
-                    CountStates one(int digit) { CountStates one; for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&one)[k] = k == digit; return one; }\n\
-                    CountStates sum(CountStates a, const CountStates &b) { for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&a)[k] += of(b, k); return a; }";
+                    CountStates one(int digit) { CountStates one; \
+                    for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&one)[k] = k == digit; return one; }\n\
+                    CountStates sum(CountStates a, const CountStates &b) { \
+                    for (int k = 0; k < 16; k++) reinterpret_cast<unsigned *>(&a)[k] += of(b, k); return a; }";
     let arguments = "const unsigned char *digits, unsigned *earlier";
     let output = "earlier[i] = of(prev_item, digits[i] & 15)";
     let kernel = ScanKernel::new(arguments, "one(-1)", "sum(a, b)", "one(digits[i] & 15)", output)?;

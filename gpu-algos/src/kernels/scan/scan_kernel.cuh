@@ -11,11 +11,11 @@
 //
 // Input, begins and output run once for each place. A warp has 32 VECTORS_PER_THREAD places to
 // itself. It reads and writes them in rows of 32, so that its accesses are contiguous. In between
-// the states change hands in shared memory, and each thread joins neighbouring ones. That takes two
-// joins for a place, and moves a state by four accesses. Rows of shuffles would take six joins and
-// five shuffles of each word, but states may be large and joins expensive. VECTORS_PER_THREAD is
-// odd, so that threads with neighbouring values use different banks. The result before a place is
-// the one that stands before its own.
+// the states change hands in shared memory, and each thread combines neighbouring ones. That takes
+// two combinations for a place, and moves a state by four accesses. Rows of shuffles would take six
+// combinations and five shuffles of each word, but states may be large and combining them
+// expensive. VECTORS_PER_THREAD is odd, so that threads with neighbouring values use different
+// banks. The result before a place is the one that stands before its own.
 //
 // block/tile_prefix.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //
@@ -61,7 +61,7 @@ template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD> struct RowsOfP
     }
 
     // Computes the values of the thread's places, and puts them into shared memory. A thread reads
-    // all its rows before it joins anything. Any thread calls it; it does not synchronise.
+    // all its rows before it combines anything. Any thread calls it; it does not synchronise.
     __device__ __forceinline__ void load(S (&values)[VECTORS_PER_THREAD]) {
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
@@ -79,8 +79,8 @@ template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD> struct RowsOfP
             shared[1 + u * 32 + threadIdx.x % 32] = values[u];
     }
 
-    // Joins neighbours, then the lanes. Returns the sum of the lanes up to this one. All lanes of a
-    // warp call it, behind a synchronisation of the warp that follows `load`.
+    // Combines neighbours, then the lanes. Returns the sum of the lanes up to this one. All lanes
+    // of a warp call it, behind a synchronisation of the warp that follows `load`.
     __device__ __forceinline__ S scan_warp(S (&values)[VECTORS_PER_THREAD]) {
         const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -102,8 +102,8 @@ template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD> struct RowsOfP
         return __shfl_sync(0xffffffffu, !U::SEGMENTS || (begins & 1) == 0, 0);
     }
 
-    // Joins the totals of warp 1 to before `end` to that of warp 0. Any thread calls it, behind the
-    // barrier that follows their writes; it does not synchronise.
+    // Combines the totals of warp 1 to before `end` with that of warp 0. Any thread calls it,
+    // behind the barrier that follows their writes; it does not synchronise.
     static __device__ __forceinline__ S add_totals(S base, const S *totals, int end) {
 #pragma unroll
         for (int k = 1; k < WARPS; k++) {

@@ -84,7 +84,7 @@ pub(super) struct WarpgroupTile {
 }
 
 impl WarpgroupTile {
-    /// Bytes of a row in shared memory, which is what swizzling goes over.
+    /// Bytes of a row in shared memory, over which swizzling goes.
     pub(super) const ROW_BYTES: usize = 128;
 
     const fn new(products: Products, [block_m, block_n]: [usize; 2], stages: usize, efficiency: f64) -> Self {

@@ -1,8 +1,9 @@
 // Reductions of all values of contiguous arrays to one result, in one launch. `reduce_rows`
-// (reduce.cuh) does that too, with more work around it, which is most of the time if there are few
-// values.
+// (reduce_rows.cuh) does that too, with more work around it, which is most of the time if there are
+// few values.
 //
-// With several blocks each publishes its state in a slot. A warp of the last block joins them and
+// With several blocks each publishes its state in a slot. A warp of the last block combines them
+// and
 // does nothing else. A multiprocessor waits for anything that it does for the first time, so that
 // warp does all of it once before there is anything to combine.
 //
@@ -14,14 +15,15 @@
 namespace gpu {
 namespace reduce {
 
-// A warp that joins the states in the first `count` slots, in its first lane, and clears the slots.
+// A warp that combines the states in the first `count` slots, in its first lane, and clears the
+// slots.
 template <class O> struct Collector {
     typedef typename O::State State;
     static constexpr uint32_t AT_ONCE = Slot<State>::WORDS > 2 ? 1 : 4;
     State all = O::to_partial(O::identity());
     uint32_t first = 0;
 
-    // Polls once, and returns whether all states are joined. A rehearsal has no effect.
+    // Polls once, and returns whether all states are combined. A rehearsal has no effect.
     __device__ __forceinline__ bool look(Slot<State> *slots, uint32_t count, bool is_rehearsal) {
         const uint32_t lane = threadIdx.x % 32;
         State states[AT_ONCE];
@@ -29,12 +31,12 @@ template <class O> struct Collector {
 #pragma unroll
         for (uint32_t k = 0; k < AT_ONCE; k++) wanted[k] = first + k * 32 + lane < count;
         const bool here = look_at_all(slots + first + lane, wanted, states);
-        // With TOTAL states are joined whether they are there or not: that is sooner.
-        const bool are_joined = O::TOTAL || (here && !is_rehearsal);
+        // With TOTAL states are combined whether they are there or not: that is sooner.
+        const bool are_combined = O::TOTAL || (here && !is_rehearsal);
         State sum = O::to_partial(O::identity());
 #pragma unroll
         for (uint32_t k = 0; k < AT_ONCE; k++) {
-            if (wanted[k] && are_joined) sum = O::combine(sum, states[k]);
+            if (wanted[k] && are_combined) sum = O::combine(sum, states[k]);
         }
         sum = reduce_lanes<O>(sum, 32);
         if (!here || is_rehearsal) return false;

@@ -81,8 +81,8 @@ states_of_row(const Pack<T, VECTOR_SIZE> &lifted, bool exists, int last) {
     return states;
 }
 
-// Joins the prefix of a thread to the state of a row, or with EXCLUSIVE to that of the row before;
-// the first row of the thread then has the prefix alone. Each thread calls it, without
+// Combines the prefix of a thread with the state of a row, or with EXCLUSIVE with that of the row
+// before; the first row of the thread then has the prefix alone. Each thread calls it, without
 // synchronising. It takes states by value, since references cost the kernels registers.
 template <class O, int MODE, class S = typename O::State>
 __device__ __forceinline__ S join_prefix(bool has_prefix, S prefix, bool is_first, S before,
@@ -163,7 +163,7 @@ template <class O, class P> struct ColumnGroup {
     }
 
     // Scans the sums of the walkers over the block: the sums up to each walker, those before it,
-    // and the tile's aggregate. It has barriers, and leaves its states in `shared`.
+    // and the tile's aggregate. It has barriers, and stores its states in `shared`.
     __device__ __forceinline__ void scan_block(S *shared, const S (&sums)[VECTOR_SIZE],
                                                S (&inclusive)[VECTOR_SIZE],
                                                S (&exclusive)[VECTOR_SIZE],

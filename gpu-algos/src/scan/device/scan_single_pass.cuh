@@ -1,7 +1,7 @@
 // Scans in one launch.
 //
 // Values stand in lines, one after another: value i is at place i % LENGTH of line i / LENGTH.
-// Each is read as the expression E of arrays, joined with all before it of its line or segment by
+// Each is read as the expression E of arrays, combined with all before it of its line or segment by
 // the operator O (operators.cuh), passed through the expression M and written once.
 //
 // block/tile_prefix.cuh describes the tiles of the blocks, and the aggregates that they publish.
@@ -277,7 +277,7 @@ template <class E, class F, class M, class O, int MODE, class P> struct Register
         return results;
     }
 
-    // Joins the sum of all values before the warp to its scanned values, if there are any, and
+    // Combines the sum of all values before the warp with its scanned values, if there are any, and
     // stores the results of the epilogue. It does not synchronise.
     __device__ __forceinline__ void store(const S &base, bool has_base) const {
         const int lane = threadIdx.x % 32;

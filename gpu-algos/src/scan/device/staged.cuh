@@ -120,7 +120,7 @@ __device__ __forceinline__ typename O::State scan_lanes_since(typename O::State 
     }
     return sum;
 }
-// Joins the prefix of the thread to its values before its first head.
+// Combines the prefix of the thread with its values before its first head.
 template <class O, int VALUES> __device__ __forceinline__ void
 join_base(typename O::State (&values)[VALUES], const typename O::State &base, uint32_t heads) {
 #pragma unroll
@@ -284,7 +284,7 @@ struct Neighbours {
         earlier = shuffled_up(sum, 1);
         return R::make(sum, with_head != 0);
     }
-    // Joins the warps before, then the lanes, both only as far as the segment goes, and puts the
+    // Combines the warps before, then the lanes, both only as far as the segment goes, and puts the
     // states into the tile's buffer.
     template <class R, int WARPS>
     __device__ __forceinline__ void put(State *room, const typename R::State *sums_of_warps) {
@@ -312,8 +312,8 @@ __device__ __forceinline__ int first_of_heads(const int *heads_of_warps) {
     return __shfl_sync(0xffffffffu, head, with_head != 0 ? __ffs(int(with_head)) - 1 : 0);
 }
 
-// Joins the tile's prefix `before` to the states of a pack that are before `end`, and writes the
-// results. The pack begins at place `place` of the tile.
+// Combines the tile's prefix `before` with the states of a pack that are before `end`, and writes
+// the results. The pack begins at place `place` of the tile.
 template <class E, class F, class M, class O, class A, int MODE, int VECTOR_SIZE> __device__
 __forceinline__ void
 write_joined(const typename A::Params &params, const Pack<typename O::State, VECTOR_SIZE> &states,
@@ -423,8 +423,8 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
     __device__ __forceinline__ void put(Own &own, State *states, int parity) const {
         own.template put<R, WARPS>(states, sums_of_warps + parity * WARPS);
     }
-    // Joins the tile's prefix `before` to its states up to the first segment head, and stores the
-    // results of the epilogue. All THREADS call it, after a barrier that follows `put`; it does
+    // Combines the tile's prefix `before` with its states up to the first segment head, and stores
+    // the results of the epilogue. All THREADS call it, after a barrier that follows `put`; it does
     // not synchronise them.
     __device__ __forceinline__ void store(const State *states, const State &before, uint32_t tile,
                                           const int *first_head) const {

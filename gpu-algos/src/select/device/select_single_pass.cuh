@@ -277,7 +277,7 @@ template <int MODE, int TILE, int WARPS> struct BlockPrefix {
 
     // Adds up the slots of the tiles before `tile`, from the last tile on; with `is_all_needed`
     // those of all `tiles` too, as long as `all` is not known. Each warp takes slots of its own and
-    // leaves its sum in `seen_by_warps`. All warps of the block call it; it does not synchronise.
+    // stores its sum in `seen_by_warps`. All warps of the block call it; it does not synchronise.
     __device__ __forceinline__ void poll(Slot<uint32_t> *of_tiles, uint32_t tile, uint32_t tiles,
                                          int64_t peel, bool is_all_needed, Seen *seen_by_warps) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

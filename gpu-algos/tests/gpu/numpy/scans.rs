@@ -48,10 +48,10 @@ fn scans<T: Operand, O: Cumulative<Value = T, Output: gpu_array::Element + Defau
     op: &O,
 ) {
     let kinds = [
-        ("", Scan::INCLUSIVE),
-        ("exclusive_", Scan::EXCLUSIVE),
-        ("reversed_", Scan::INCLUSIVE.reversed()),
-        ("reversed_exclusive_", Scan::EXCLUSIVE.reversed()),
+        ("", ScanKind::INCLUSIVE),
+        ("exclusive_", ScanKind::EXCLUSIVE),
+        ("reversed_", ScanKind::INCLUSIVE.reversed()),
+        ("reversed_exclusive_", ScanKind::EXCLUSIVE.reversed()),
     ];
     for (kind, how) in kinds {
         let axis = case.axes[0];

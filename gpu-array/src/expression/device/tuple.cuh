@@ -68,7 +68,8 @@ template <int VECTOR_SIZE, class... T> struct Wide<VECTOR_SIZE, Tuple<T...>> {
     typedef Tuple<Pack<T, VECTOR_SIZE>...> type;
 };
 
-// The parameter of a kernel.
+// The parameter of a user's kernel around a lowered expression (`GeneratedKernel::launch`), as
+// words. Kernels of these crates have structures with named fields instead.
 template <int N> struct Words {
     uint64_t word[N];
 };

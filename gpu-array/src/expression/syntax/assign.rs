@@ -158,16 +158,16 @@ fn in_place<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, op: Op, sym
     let Some(pending) = target.pending().filter(|pending| !pending.is_set()) else { return };
     let own: Expr<'_, T, D> = target.own_elements();
     let value = Value::binary(op, T::DTYPE, T::DTYPE, own.value, right.0);
-    // What a Drop left to the next call is not this operator's failure: it goes on to the next call, which may have a result.
+    // An error that a Drop left to the next call is not this operator's failure: it goes on to the next call, which may have a result.
     let mut dropped = Vec::new();
     let outcome = loop {
         match job::assign(target, &value) {
-            Err(ArrayError::Driver(DriverError::InDrop { what, source })) => dropped.push((what, source)),
+            Err(ArrayError::Driver(DriverError::InDrop { object, source })) => dropped.push((object, source)),
             other => break other,
         }
     };
-    for (what, source) in dropped {
-        target.device().report_in_drop(what, &source);
+    for (object, source) in dropped {
+        target.device().report_in_drop(object, &source);
     }
     if let Err(error) = outcome {
         pending.set(symbol, Location::caller(), error, target.device());

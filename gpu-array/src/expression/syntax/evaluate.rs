@@ -80,7 +80,8 @@ impl<'a, T: Element, D: Dimension> Expr<'a, T, D> {
     /// The expression for a loop of one's own; it has one output. The [deferred](crate::expression::Deferred) computations in it are evaluated.
     ///
     /// # Errors
-    /// The errors of [`Expr::eval`] for shapes and deferred computations; `TooManyOperations`; `Devices`; the error that an operator such as `+=` on an array could not return.
+    /// The errors of [`Expr::eval`] for shapes and deferred computations; `TooManyOperations`; `Devices`; the error that an operator such as `+=` on an array
+    /// could not return.
     pub fn lower(&self) -> Result<Lowered<'a>> {
         self.lower_deferred()?.into_ready()
     }

@@ -370,8 +370,8 @@ where
     Expr::of(Value::ternary(Op::Select, dtype, [condition.into_expr().value, a, b]))
 }
 
-/// The complex numbers of real and imaginary parts; each may be a scalar. Parts of f16 and bf16 give `Complex<f32>`. Unlike `re + im * i` it rounds nothing and keeps NaN, infinities and signs of
-/// zeros.
+/// The complex numbers of real and imaginary parts; each may be a scalar. Parts of f16 and bf16 give `Complex<f32>`. Unlike `re + im * i` it rounds nothing
+/// and keeps NaN, infinities and signs of zeros.
 ///
 /// ```
 /// use gpu_array::{Complex, expression::{complex, host}};

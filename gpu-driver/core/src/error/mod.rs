@@ -1,32 +1,23 @@
 //! The one error type of the driver's layer.
 
-use std::fmt;
-
 use crate::codes::CudaCode;
 
+mod argument;
 mod compile;
 mod jit;
+#[cfg(test)]
+mod tests;
+mod text;
+mod version;
 
+pub use argument::ArgumentMismatch;
 pub use compile::CompileError;
 pub use jit::JitError;
+use text::{free_text, kernel_text, lost_text};
+pub use version::CudaVersion;
 
 /// `Result` with [`DriverError`].
 pub type Result<T, E = DriverError> = std::result::Result<T, E>;
-
-/// Version of the driver or of NVRTC as CUDA counts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CudaVersion {
-    /// 13 in CUDA 13.0.
-    pub major: u32,
-    /// 0 in CUDA 13.0.
-    pub minor: u32,
-}
-
-impl fmt::Display for CudaVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
-}
 
 /// An error of this library, of the driver or of a compiler.
 ///
@@ -37,7 +28,9 @@ impl fmt::Display for CudaVersion {
 pub enum DriverError {
     /// No driver library could be opened.
     #[error(
-        "no CUDA driver: libcuda.so.1 could not be opened.\n  searched: {}\n  Install NVIDIA's driver (in a container: start it with the GPU made visible), or name the file in GPU_LIBCUDA.\n  Without a GPU, GPU_DEVICE=emulated runs kernels on the CPU.",
+        "no CUDA driver: libcuda.so.1 could not be opened.\n  searched: {}\n  \
+         Install NVIDIA's driver (in a container: start it with the GPU made visible), or name the file in \
+         GPU_LIBCUDA.\n  Without a GPU, GPU_DEVICE=emulated runs kernels on the CPU.",
         .searched.join("\n            ")
     )]
     NoDriver {
@@ -86,7 +79,8 @@ pub enum DriverError {
     },
     /// The driver is there, and no device is.
     #[error(
-        "the CUDA driver found no device. Is one installed, visible to this container, and not hidden by CUDA_VISIBLE_DEVICES? `nvidia-smi` shows what the driver sees."
+        "the CUDA driver found no device. Is one installed, visible to this container, and not hidden by \
+         CUDA_VISIBLE_DEVICES? `nvidia-smi` shows what the driver sees."
     )]
     NoDevice,
     /// A device of that number does not exist.
@@ -137,7 +131,8 @@ pub enum DriverError {
     },
     /// An operation that no graph can hold was called on a stream that is being captured. Nothing was done, and the capture goes on.
     #[error(
-        "{op} cannot be captured: a graph holds no wait, no other graph and no copy between device and borrowed host memory; call it before the capture or after it"
+        "{op} cannot be captured: a graph holds no wait, no other graph and no copy between device and borrowed host memory; \
+         call it before the capture or after it"
     )]
     InCapture {
         /// The operation.
@@ -153,11 +148,11 @@ pub enum DriverError {
     },
     /// A limit that the program has set does not allow the allocation.
     #[error(
-        "{requested_bytes} bytes of {what} were requested, {used_bytes} are in use, and the limit that the program has set is {limit_bytes}"
+        "{requested_bytes} bytes of {memory} were requested, {used_bytes} are in use, and the limit that the program has set is {limit_bytes}"
     )]
     OverLimit {
         /// The kind of memory.
-        what: &'static str,
+        memory: &'static str,
         /// Bytes that were asked for.
         requested_bytes: usize,
         /// Bytes in use.
@@ -212,7 +207,8 @@ pub enum DriverError {
     },
     /// NVRTC, the run-time compiler, could not be opened.
     #[error(
-        "no NVRTC: libnvrtc, which compiles kernels at run time, could not be opened.\n  searched: {}\n  Install it (`pip install nvidia-cuda-nvrtc`, or the CUDA toolkit), or name the file in GPU_NVRTC.",
+        "no NVRTC: libnvrtc, which compiles kernels at run time, could not be opened.\n  searched: {}\n  \
+         Install it (`pip install nvidia-cuda-nvrtc`, or the CUDA toolkit), or name the file in GPU_NVRTC.",
         .searched.join("\n            ")
     )]
     NoNvrtc {
@@ -238,7 +234,8 @@ pub enum DriverError {
     },
     /// The emulated device compiles kernels with a C++ compiler, and there is none.
     #[error(
-        "no C++ compiler: the emulated device needs one to compile kernels.\n  searched: {}\n  Install g++ or clang++ (Debian: `apt install g++`), or name one in CXX.",
+        "no C++ compiler: the emulated device needs one to compile kernels.\n  searched: {}\n  \
+         Install g++ or clang++ (Debian: `apt install g++`), or name one in CXX.",
         .searched.join("\n            ")
     )]
     NoCompiler {
@@ -300,7 +297,8 @@ pub enum DriverError {
     },
     /// A program has no variable of the name that was asked for.
     #[error(
-        "the program has no variable `{name}`; a variable of a device stands outside of functions and is not static: `__device__ float {name}[4];` or `__constant__ …`"
+        "the program has no variable `{name}`; a variable of a device stands outside of functions and is not static: \
+         `__device__ float {name}[4];` or `__constant__ …`"
     )]
     NoVariable {
         /// The name that was asked for.
@@ -352,10 +350,10 @@ pub enum DriverError {
         known: Vec<String>,
     },
     /// A text that goes to C holds a NUL character.
-    #[error("{what} holds a NUL character")]
+    #[error("{text} holds a NUL character")]
     Nul {
         /// The kind of text, such as a header.
-        what: &'static str,
+        text: &'static str,
     },
     /// Two structures of one kernel have the same name in CUDA C++.
     #[error("two structures are named {name}:\n{first}{second}")]
@@ -399,10 +397,10 @@ pub enum DriverError {
         got: usize,
     },
     /// Something failed while it was dropped, where nothing can be returned; the next call on the device reports it.
-    #[error("while dropping {what}: {source}")]
+    #[error("while dropping {object}: {source}")]
     InDrop {
         /// The object that was dropped.
-        what: &'static str,
+        object: &'static str,
         /// The failure.
         source: Box<DriverError>,
     },
@@ -421,86 +419,4 @@ crate::debug_by_text! {
     NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NotRegistered, NoKernel,
     NoVariable, ArgumentCount, ArgumentType, VariantsDiffer, NoVariant, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
-}
-
-fn free_text(free: &Option<usize>) -> String {
-    free.map(|free| format!(", {free} are free")).unwrap_or_default()
-}
-
-fn lost_text(code: CudaCode, report: &Option<String>) -> String {
-    const CONTEXT_IS_DESTROYED: CudaCode = CudaCode(709);
-    match report {
-        Some(report) => report.clone(),
-        None if code == CONTEXT_IS_DESTROYED => {
-            "Other code of this process reset or destroyed the device's primary context while it was in use.".to_owned()
-        }
-        None => "Restart the process; set GPU_SYNC=1 to learn which kernel faulted.".to_owned(),
-    }
-}
-
-fn kernel_text(kernel: &Option<String>) -> String {
-    kernel.as_ref().map(|kernel| format!(", in kernel `{kernel}`")).unwrap_or_default()
-}
-
-/// An argument of a kernel, and the parameter that it does not fit.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "argument {position} of kernel `{kernel}`{}: expected {expected}, got {got}; {hint}",
-    if parameter.is_empty() { String::new() } else { format!(", `{parameter}`") }
-)]
-pub struct ArgumentMismatch {
-    /// Name of the kernel.
-    pub kernel: String,
-    /// The argument's place, from 1.
-    pub position: usize,
-    /// The parameter's name in the text; empty where it is not known.
-    pub parameter: String,
-    /// The parameter's type and size.
-    pub expected: String,
-    /// The argument's type and size.
-    pub got: String,
-    /// The remedy.
-    pub hint: String,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn debug_shows_the_variant_and_the_text() {
-        let (error, code) = (DriverError::NoSuchDevice { ordinal: 2, count: 1 }, CudaCode(700));
-        assert_eq!(format!("{error:?}"), format!("NoSuchDevice: {error}"));
-        let lost = DriverError::DeviceLost { code, kernel: None, report: None };
-        let in_drop = DriverError::InDrop { what: "a stream", source: Box::new(lost) };
-        assert_eq!(format!("{:?}", Some(&in_drop)), format!("Some(InDrop: {in_drop})"));
-        let boxed: Box<dyn std::error::Error> = DriverError::NoNvrtc { searched: vec!["a".into()] }.into();
-        assert!(format!("{boxed:?}").starts_with("NoNvrtc: no NVRTC") && format!("{boxed:#?}").contains("GPU_NVRTC"));
-    }
-
-    #[test]
-    fn every_error_prints_and_names_its_remedy() {
-        let text = DriverError::NoDriver { searched: vec!["libcuda.so.1 (no such file)".into()] }.to_string();
-        assert!(text.contains("libcuda.so.1 (no such file)") && text.contains("GPU_LIBCUDA"), "{text}");
-        let text = DriverError::NoNvrtc { searched: vec!["a".into(), "b".into()] }.to_string();
-        assert!(text.contains("GPU_NVRTC") && text.contains("pip install"), "{text}");
-        let text = DriverError::NoNvcc { searched: vec!["a".into()] }.to_string();
-        assert!(text.contains("GPU_NVCC") && text.contains("pip install"), "{text}");
-        let no_kernel = |known: &[&str]| {
-            let known = known.iter().map(|&name| name.to_owned()).collect();
-            DriverError::NoKernel { name: "g".into(), known, hint: "Write `extern`.".into() }.to_string()
-        };
-        let text = no_kernel(&["f<1>", "h"]);
-        assert!(text.contains("kernel `g`; it has `f<1>`, `h`. Write `extern`."), "{text}");
-        assert!(no_kernel(&[]).contains("it has none by name. Write"), "{}", no_kernel(&[]));
-        let text = DriverError::InCapture { op: "DeviceVec::to_vec" }.to_string();
-        assert!(text.contains("DeviceVec::to_vec") && text.contains("before the capture or after it"), "{text}");
-        let folder = std::path::PathBuf::from("/tmp/k");
-        let text = DriverError::UnsafeCache { folder, why: "/tmp/k belongs to user 7".into() }.to_string();
-        assert!(text.contains("/tmp/k belongs to user 7") && text.contains("GPU_CACHE_DIR"), "{text}");
-        let lost = |code| DriverError::DeviceLost { code: CudaCode(code), kernel: None, report: None }.to_string();
-        assert!(lost(700).contains("GPU_SYNC=1") && lost(709).contains("reset or destroyed"));
-        let code = CudaCode(4242);
-        assert!(code.to_string().contains("4242") && !code.is_fatal());
-    }
 }

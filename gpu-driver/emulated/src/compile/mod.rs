@@ -167,7 +167,7 @@ struct Build<'a> {
 
 impl Build<'_> {
     fn run(&self) -> Result<Compiled> {
-        self.refuse_what_c_cannot_hold()?;
+        self.refuse_nul_characters()?;
         self.refuse_headers_outside()?;
         let base = env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         let is_held = |name: &str| self.job.headers.iter().any(|(held, _)| held == name) || self.is_ours(name);
@@ -200,15 +200,15 @@ impl Build<'_> {
         self.headers.iter().any(|(ours, _)| *ours == name)
     }
 
-    fn refuse_what_c_cannot_hold(&self) -> Result<()> {
+    fn refuse_nul_characters(&self) -> Result<()> {
         let CompileJob { name, text, headers, options, names, .. } = self.job;
         let headers = headers.iter().flat_map(|(name, text)| [("a header's name", name), ("a header", text)]);
         let options = options.iter().map(|option| ("an option", option));
         let names = names.iter().map(|name| ("a name expression", name));
-        let mut texts = headers.chain(options).chain(names).map(|(what, text)| (what, text.as_str()));
+        let mut texts = headers.chain(options).chain(names).map(|(kind, text)| (kind, text.as_str()));
         let first = [("the program's name", *name), ("the program", *text)];
         match first.into_iter().find(has_nul).or_else(|| texts.find(has_nul)) {
-            Some((what, _)) => Err(DriverError::Nul { what }),
+            Some((text, _)) => Err(DriverError::Nul { text }),
             None => Ok(()),
         }
     }

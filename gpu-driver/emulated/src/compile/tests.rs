@@ -405,7 +405,7 @@ fn names_that_leave_the_folder_are_refused() {
         assert!(build(&CompileJob { name, ..job("int x;") }, None).is_ok(), "{name}");
     }
     let error = build(&job("int x;\0"), None).unwrap_err();
-    assert!(matches!(error, DriverError::Nul { what: "the program" }), "{error}");
+    assert!(matches!(error, DriverError::Nul { text: "the program" }), "{error}");
 }
 
 #[test]

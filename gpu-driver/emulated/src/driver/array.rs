@@ -12,7 +12,7 @@ use crate::{
     code::{INVALID_HANDLE, INVALID_VALUE, Outcome},
     kinds::Call,
     memory::MemoryKind,
-    state::{State, call},
+    state::{DriverState, call},
     texels::{CudaArray, Texels},
 };
 
@@ -32,7 +32,7 @@ table![
 ];
 
 /// Allocates an array.
-pub(super) fn create(state: &mut State, descriptor: ArrayDescriptor) -> Outcome<usize> {
+pub(super) fn create(state: &mut DriverState, descriptor: ArrayDescriptor) -> Outcome<usize> {
     let context = state.current()?;
     let (mut texels, bytes) = Texels::of_descriptor(&descriptor).ok_or(INVALID_VALUE)?;
     texels.start = state.allocate(context, bytes, MemoryKind::Device)?;
@@ -63,7 +63,7 @@ unsafe extern "C" fn cuArrayCreate_v2(array: *mut *mut c_void, descriptor: *cons
 }
 
 /// The array of a handle.
-pub(super) fn find(state: &State, array: *mut c_void) -> Outcome<CudaArray> {
+pub(super) fn find(state: &DriverState, array: *mut c_void) -> Outcome<CudaArray> {
     state.texels.arrays.get(&(array as usize)).copied().ok_or(INVALID_HANDLE)
 }
 
@@ -98,7 +98,7 @@ unsafe extern "C" fn cuArrayDestroy(array: *mut c_void) -> c_int {
 }
 
 /// Bytes of an array of one dimension, from an offset on.
-fn part(state: &State, array: *mut c_void, offset: usize) -> Outcome<Side3d> {
+fn part(state: &DriverState, array: *mut c_void, offset: usize) -> Outcome<Side3d> {
     if find(state, array)?.descriptor.height != 0 {
         return Err(INVALID_VALUE);
     }
@@ -125,7 +125,7 @@ fn copy(to: CopyEnd, from: CopyEnd, bytes: usize, stream: *mut c_void, waits: bo
 }
 
 /// The rows of an array, for a copy of a box.
-pub(super) fn side(state: &State, side: &Side3d, copy: &Copy3d) -> Outcome<Texels> {
+pub(super) fn side(state: &DriverState, side: &Side3d, copy: &Copy3d) -> Outcome<Texels> {
     debug_assert_eq!(side.memory_type, ARRAY);
     let texels = find(state, side.array)?.texels;
     let within = |start: usize, length: usize, all| start.checked_add(length).is_some_and(|end| end <= all);

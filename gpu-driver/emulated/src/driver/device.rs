@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use super::{store, table};
 use crate::{
     code::{INVALID_DEVICE, INVALID_VALUE, NOT_INITIALIZED},
-    state::{MEMORY_BYTES, State, call},
+    state::{DriverState, MEMORY_BYTES, call},
     texels,
 };
 
@@ -40,7 +40,7 @@ unsafe extern "C" fn cuInit(flags: c_uint) -> c_int {
 }
 
 /// A call that needs cuInit before.
-pub(super) fn after_init(work: impl FnOnce(&mut State) -> Result<(), c_int>) -> c_int {
+pub(super) fn after_init(work: impl FnOnce(&mut DriverState) -> Result<(), c_int>) -> c_int {
     call(|state| if state.initialised { work(state) } else { Err(NOT_INITIALIZED) })
 }
 

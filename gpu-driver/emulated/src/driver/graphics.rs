@@ -13,7 +13,7 @@ use crate::{
     graphics::{Mapping, ObjectName, RegisteredObject},
     kinds::Call,
     memory::MemoryKind,
-    state::{State, call},
+    state::{DriverState, call},
 };
 
 table![
@@ -33,7 +33,7 @@ const WRITE_DISCARD: u32 = 2;
 /// `CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST`.
 const SURFACES: u32 = 4;
 
-fn register(state: &mut State, name: u32, is_image: bool, flags: u32) -> Outcome<usize> {
+fn register(state: &mut DriverState, name: u32, is_image: bool, flags: u32) -> Outcome<usize> {
     let context = state.current()?;
     let object = ObjectName { context, is_image, name };
     if !state.graphics.objects.keys().any(|name| name.context == context) {
@@ -86,11 +86,11 @@ unsafe extern "C" fn cuGLGetDevices_v2(count: *mut c_uint, list: *mut c_int, mos
     })
 }
 
-fn find(state: &State, resource: *mut c_void) -> Outcome<RegisteredObject> {
+fn find(state: &DriverState, resource: *mut c_void) -> Outcome<RegisteredObject> {
     state.graphics.resources.get(&(resource as usize)).copied().ok_or(INVALID_HANDLE)
 }
 
-fn set(state: &mut State, resource: *mut c_void, change: impl FnOnce(&mut RegisteredObject)) {
+fn set(state: &mut DriverState, resource: *mut c_void, change: impl FnOnce(&mut RegisteredObject)) {
     if let Some(found) = state.graphics.resources.get_mut(&(resource as usize)) {
         change(found);
     }
@@ -123,7 +123,12 @@ unsafe extern "C" fn cuGraphicsResourceSetMapFlags_v2(resource: *mut c_void, fla
 ///
 /// # Safety
 /// The list has so many.
-unsafe fn listed(state: &mut State, count: c_uint, list: *mut *mut c_void, stream: usize) -> Outcome<Vec<*mut c_void>> {
+unsafe fn listed(
+    state: &mut DriverState,
+    count: c_uint,
+    list: *mut *mut c_void,
+    stream: usize,
+) -> Outcome<Vec<*mut c_void>> {
     if count == 0 || list.is_null() {
         return Err(INVALID_VALUE);
     }
@@ -148,7 +153,7 @@ unsafe extern "C" fn cuGraphicsMapResources(count: c_uint, list: *mut *mut c_voi
 }
 
 /// Gives an object memory with its contents; without them where the program says that it overwrites all.
-fn map(state: &mut State, handle: *mut c_void) -> Outcome {
+fn map(state: &mut DriverState, handle: *mut c_void) -> Outcome {
     let resource = find(state, handle)?;
     if resource.mapping.is_some() {
         return Err(ALREADY_MAPPED);
@@ -189,7 +194,7 @@ unsafe extern "C" fn cuGraphicsUnmapResources(count: c_uint, list: *mut *mut c_v
 }
 
 /// Copies the memory back, unless the program says that it wrote nothing, and releases it.
-fn unmap(state: &mut State, handle: *mut c_void) -> Outcome {
+fn unmap(state: &mut DriverState, handle: *mut c_void) -> Outcome {
     let resource = find(state, handle)?;
     let mapping = resource.mapping.ok_or(NOT_MAPPED)?;
     let context = resource.object.context;

@@ -13,7 +13,7 @@ use crate::{
     code::{COOPERATIVE_LAUNCH_TOO_LARGE, INVALID_HANDLE, INVALID_VALUE, NOT_SUPPORTED, Outcome},
     kinds::Call,
     launch::{Order, copy_arguments},
-    state::{State, call},
+    state::{DriverState, call},
     work::Op,
 };
 
@@ -38,7 +38,7 @@ fn within(sizes: [u32; 3], most: [u32; 3]) -> bool {
 /// # Safety
 /// As [`copy_arguments`].
 unsafe fn launch(
-    state: &mut State,
+    state: &mut DriverState,
     handle: *mut c_void,
     shape: Shape,
     stream: *mut c_void,

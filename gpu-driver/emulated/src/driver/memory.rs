@@ -7,7 +7,7 @@ use crate::{
     code::{ALREADY_REGISTERED, INVALID_VALUE, NOT_REGISTERED, Outcome},
     kinds::Call,
     memory::MemoryKind,
-    state::{MEMORY_BYTES, State, call},
+    state::{DriverState, MEMORY_BYTES, call},
     work::Op,
 };
 
@@ -92,7 +92,7 @@ unsafe extern "C" fn cuMemAllocPitch_v2(
 
 /// Releases an allocation. Device memory goes when all work of the context that allocated it has run; CUDA promises no such wait for pinned
 /// memory, so queued work that uses it is a fault.
-pub(super) fn free(state: &mut State, address: usize, expected: MemoryKind) -> Outcome {
+pub(super) fn free(state: &mut DriverState, address: usize, expected: MemoryKind) -> Outcome {
     state.current()?;
     let (bytes, pool, kind) = state.allocation_at(address)?;
     let context = state.memory.find(address).map(|found| found.context).ok_or(INVALID_VALUE)?;
@@ -203,7 +203,7 @@ unsafe extern "C" fn cuMemAllocManaged(address: *mut Address, bytes: usize, _fla
 }
 
 /// Checks a part of managed memory, and the place that it is to go to: a device, or -1 for the host.
-fn expect_managed(state: &State, address: Address, bytes: usize, place: c_int) -> Outcome {
+fn expect_managed(state: &DriverState, address: Address, bytes: usize, place: c_int) -> Outcome {
     let address = address as usize;
     if place != -1 {
         state.device(place)?;
@@ -279,7 +279,7 @@ enum End {
 
 /// Any copy: as CUDA has it, pageable host memory is read before the call returns and written before it returns, pinned
 /// memory when the copy runs.
-fn copy(state: &mut State, to: End, from: End, bytes: usize, stream: *mut c_void, waits: bool) -> Outcome {
+fn copy(state: &mut DriverState, to: End, from: End, bytes: usize, stream: *mut c_void, waits: bool) -> Outcome {
     let stream = state.stream(stream)?;
     let context = state.stream_state(stream)?.context;
     state.count(context, Call::Copy)?;
@@ -313,7 +313,7 @@ fn copy(state: &mut State, to: End, from: End, bytes: usize, stream: *mut c_void
 }
 
 /// For copies that do not say where their ends are.
-fn guess(state: &State, address: u64) -> End {
+fn guess(state: &DriverState, address: u64) -> End {
     let address = address as usize;
     if state.is_device(address) { End::Device(address) } else { End::Host(address) }
 }

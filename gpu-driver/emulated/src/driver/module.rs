@@ -12,7 +12,7 @@ use crate::{
     kinds::Call,
     launch::parameter_bytes,
     runtime::RUNTIME,
-    state::{Function, LoadedModule, State, call},
+    state::{DriverState, Function, LoadedModule, call},
 };
 
 table![
@@ -36,7 +36,7 @@ const REGISTERS: c_int = 32;
 
 /// # Safety
 /// `image` as [`Image::load`] wants it.
-pub(super) unsafe fn load(state: &mut State, module: *mut *mut c_void, image: *const c_void) -> Outcome {
+pub(super) unsafe fn load(state: &mut DriverState, module: *mut *mut c_void, image: *const c_void) -> Outcome {
     let context = state.current()?;
     state.count(context, Call::ModuleLoad)?;
     if image.is_null() {
@@ -152,7 +152,7 @@ unsafe extern "C" fn cuModuleGetGlobal_v2(
     })
 }
 
-pub(super) fn function(state: &mut State, handle: *mut c_void) -> Outcome<&mut Function> {
+pub(super) fn function(state: &mut DriverState, handle: *mut c_void) -> Outcome<&mut Function> {
     let context = state.functions.get(&(handle as usize)).ok_or(INVALID_HANDLE)?.context;
     state.usable(context)?;
     state.functions.get_mut(&(handle as usize)).ok_or(INVALID_HANDLE)

@@ -11,7 +11,7 @@ use super::{NULL, array, table};
 use crate::{
     code::{INVALID_VALUE, Outcome},
     kinds::Call,
-    state::{State, call},
+    state::{DriverState, call},
     work::{BoxRows, Op, Spread},
 };
 
@@ -30,7 +30,7 @@ table![
 ];
 
 /// The rows of one side, and whether they lie on the host.
-fn side(state: &State, side: &Side3d, copy: &Copy3d) -> Outcome<(Spread, bool)> {
+fn side(state: &DriverState, side: &Side3d, copy: &Copy3d) -> Outcome<(Spread, bool)> {
     let (address, on_host) = match side.memory_type {
         HOST => (side.host as usize, true),
         DEVICE => (side.device as usize, false),
@@ -58,7 +58,7 @@ fn side(state: &State, side: &Side3d, copy: &Copy3d) -> Outcome<(Spread, bool)> 
 }
 
 /// Copies the rows of a box.
-pub(super) fn copy_rows(state: &mut State, copy: &Copy3d, stream: *mut c_void, waits: bool) -> Outcome {
+pub(super) fn copy_rows(state: &mut DriverState, copy: &Copy3d, stream: *mut c_void, waits: bool) -> Outcome {
     let stream = state.stream(stream)?;
     let context = state.stream_state(stream)?.context;
     state.count(context, Call::Copy)?;

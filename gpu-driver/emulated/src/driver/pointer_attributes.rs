@@ -8,13 +8,13 @@ use super::table;
 use crate::{
     code::{INVALID_VALUE, Outcome},
     memory::{Life, MemoryKind},
-    state::{State, call},
+    state::{DriverState, call},
 };
 
 table![cuPointerGetAttribute, cuPointerGetAttributes];
 
 /// The answer to an attribute of a pointer, as the bytes that the driver writes; None where the pointer is not known to the driver.
-fn attribute_of(state: &State, attribute: c_int, address: usize) -> Outcome<Option<Vec<u8>>> {
+fn attribute_of(state: &DriverState, attribute: c_int, address: usize) -> Outcome<Option<Vec<u8>>> {
     let found = state
         .memory
         .find(address)

@@ -10,7 +10,7 @@ use super::{pointer, store, table};
 use crate::{
     code::{CAPTURED_EVENT, INVALID_HANDLE, INVALID_VALUE, NOT_READY, Outcome},
     kinds::Call,
-    state::{Event, Recorded, State, Stream, call},
+    state::{DriverState, Event, Recorded, Stream, call},
     work::{HostCall, Mark, Op},
 };
 
@@ -90,7 +90,7 @@ unsafe extern "C" fn cuStreamSynchronize(stream: *mut c_void) -> c_int {
 }
 
 /// Answers a question about queued work, then lets some of it run: who asks again and again sees it end.
-fn query(state: &mut State, context: usize, done: bool) -> Outcome {
+fn query(state: &mut DriverState, context: usize, done: bool) -> Outcome {
     if done {
         return Ok(());
     }
@@ -186,7 +186,7 @@ unsafe extern "C" fn cuEventCreate(event: *mut *mut c_void, flags: c_uint) -> c_
     })
 }
 
-fn event(state: &mut State, event: *mut c_void) -> Outcome<&mut Event> {
+fn event(state: &mut DriverState, event: *mut c_void) -> Outcome<&mut Event> {
     let context = state.events.get(&(event as usize)).ok_or(INVALID_HANDLE)?.context;
     state.usable(context)?;
     state.events.get_mut(&(event as usize)).ok_or(INVALID_HANDLE)
@@ -219,7 +219,7 @@ unsafe extern "C" fn cuEventRecordWithFlags(handle: *mut c_void, stream: *mut c_
 }
 
 /// The mark of an event outside a capture, if it was recorded.
-fn mark(state: &mut State, handle: *mut c_void) -> Outcome<Option<Arc<Mark>>> {
+fn mark(state: &mut DriverState, handle: *mut c_void) -> Outcome<Option<Arc<Mark>>> {
     match event(state, handle)?.recorded.clone() {
         Recorded::Never => Ok(None),
         Recorded::Marked(mark) => Ok(Some(mark)),

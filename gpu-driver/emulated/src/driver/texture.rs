@@ -7,7 +7,7 @@ use gpu_driver_core::texels::{ResourceDescriptor, TextureDescriptor, array_flag,
 use super::{array::find, pointer, store, table};
 use crate::{
     code::{INVALID_VALUE, NOT_SUPPORTED, Outcome},
-    state::{State, call},
+    state::{DriverState, call},
     texels::{
         Channel, LEAST_TEXTURE_ALIGNMENT, MOST_OF_MEMORY, MOST_PITCH, MOST_PITCHED_COLUMNS, MOST_PITCHED_ROWS, Surface,
         TEXTURE_PITCH_ALIGNMENT, TexelForm, Texels, Texture,
@@ -27,7 +27,7 @@ table![
 ];
 
 /// The elements of device memory that a descriptor names.
-fn memory(state: &State, resource: &ResourceDescriptor) -> Outcome<Texels> {
+fn memory(state: &DriverState, resource: &ResourceDescriptor) -> Outcome<Texels> {
     let ResourceDescriptor { kind, place, format, channels, width, height, pitch, .. } = *resource;
     let channel = Channel::of(format).ok_or(INVALID_VALUE)?;
     if !matches!(channels, 1 | 2 | 4) {
@@ -133,7 +133,7 @@ unsafe extern "C" fn cuTexObjectDestroy(texture: u64) -> c_int {
     })
 }
 
-fn texture(state: &State, handle: u64) -> Outcome<&Texture> {
+fn texture(state: &DriverState, handle: u64) -> Outcome<&Texture> {
     state.texels.textures.get(&handle).ok_or(INVALID_VALUE)
 }
 

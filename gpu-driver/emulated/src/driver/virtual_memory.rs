@@ -8,7 +8,7 @@ use crate::{
     code::{INVALID_VALUE, Outcome},
     kinds::Call,
     memory::MemoryKind,
-    state::{State, call},
+    state::{DriverState, call},
 };
 
 table![
@@ -91,7 +91,7 @@ unsafe extern "C" fn cuMemRelease(handle: u64) -> c_int {
 }
 
 /// Checks that a range lies in reserved addresses.
-fn expect_reserved(state: &State, address: usize, bytes: usize) -> Outcome {
+fn expect_reserved(state: &DriverState, address: usize, bytes: usize) -> Outcome {
     whole(bytes)?;
     let start = state.memory.find(address).map(|found| found.start).ok_or(INVALID_VALUE)?;
     let reserved = *state.reserved.get(&start).ok_or(INVALID_VALUE)?;

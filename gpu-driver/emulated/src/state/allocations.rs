@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::State;
+use super::DriverState;
 use crate::{
     code::{INVALID_VALUE, OUT_OF_MEMORY, Outcome},
     kinds::Call,
@@ -13,7 +13,7 @@ use crate::{
 /// Bytes of an emulated device's memory.
 pub(crate) const MEMORY_BYTES: usize = 80 << 30;
 
-impl State {
+impl DriverState {
     /// Bytes in use on a device.
     pub(crate) fn used(&self, device: usize) -> u64 {
         let outside = self.contexts.values().filter(|context| context.device == device).map(|context| context.used);

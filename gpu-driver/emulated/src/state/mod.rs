@@ -42,7 +42,8 @@ pub(crate) use objects::{Context, Event, Function, Link, LoadedModule, Pool, Pri
 /// Cycles in a millisecond of the device's clock.
 const CYCLES_PER_MS: f64 = 1_980_000.0;
 
-pub(crate) struct State {
+/// All objects and memory of the emulated driver, behind one lock.
+pub(crate) struct DriverState {
     pub(crate) machine: Machine,
     pub(crate) memory: Memory,
     workshop: Workshop,
@@ -78,7 +79,7 @@ pub(crate) struct State {
     pub(crate) initialised: bool,
 }
 
-static STATE: Mutex<Option<State>> = Mutex::new(None);
+static STATE: Mutex<Option<DriverState>> = Mutex::new(None);
 
 thread_local! {
     /// The contexts that this thread has pushed, the current one last; 0 for none.
@@ -89,12 +90,12 @@ thread_local! {
 }
 
 /// Runs a call of the driver; its code.
-pub(crate) fn call(work: impl FnOnce(&mut State) -> Outcome) -> i32 {
+pub(crate) fn call(work: impl FnOnce(&mut DriverState) -> Outcome) -> i32 {
     answer(work).err().unwrap_or(0)
 }
 
 /// Runs something with the driver's state.
-pub(crate) fn answer<T>(work: impl FnOnce(&mut State) -> Outcome<T>) -> Outcome<T> {
+pub(crate) fn answer<T>(work: impl FnOnce(&mut DriverState) -> Outcome<T>) -> Outcome<T> {
     if IN_HOST_CALL.get() {
         return Err(NOT_PERMITTED);
     }
@@ -104,7 +105,7 @@ pub(crate) fn answer<T>(work: impl FnOnce(&mut State) -> Outcome<T>) -> Outcome<
     }
     let mut state = lock(&STATE);
     if state.is_none() {
-        *state = State::new();
+        *state = DriverState::new();
     }
     let state = state.as_mut().ok_or(OUT_OF_MEMORY)?;
     // The child of a fork has the parent's memory and none of its meaning, as with a real driver.
@@ -119,7 +120,7 @@ pub(crate) fn with_stack<T>(work: impl FnOnce(&mut Vec<usize>) -> T) -> T {
     CURRENT.with_borrow_mut(|stack| work(stack))
 }
 
-impl State {
+impl DriverState {
     fn new() -> Option<Self> {
         let machine = Machine::from_environment().ok()?;
         let devices = machine.devices;

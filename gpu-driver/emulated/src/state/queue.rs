@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{State, objects::Stream};
+use super::{DriverState, objects::Stream};
 use crate::{
     code::{CAPTURE_INVALIDATED, CAPTURE_UNSUPPORTED, CONTEXT_IS_DESTROYED, INVALID_VALUE, Outcome, UNKNOWN},
     work::{Mark, Node, Op},
@@ -11,7 +11,7 @@ use crate::{
 /// A queue of this length runs before more is taken in.
 const LONGEST_QUEUE: usize = 4096;
 
-impl State {
+impl DriverState {
     /// Queues work on a stream, or adds it to the capture that the stream is part of.
     pub(crate) fn enqueue(&mut self, stream: usize, op: Op) -> Outcome {
         let state = self.stream_state(stream)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{CYCLES_PER_MS, IN_HOST_CALL, State};
+use super::{CYCLES_PER_MS, DriverState, IN_HOST_CALL};
 use crate::{
     code::{CONTEXT_IS_DESTROYED, ILLEGAL_ADDRESS, INVALID_HANDLE, LAUNCH_FAILED, Outcome, UNKNOWN},
     image::Image,
@@ -12,7 +12,7 @@ use crate::{
     work::{BoxRows, Op, Spread},
 };
 
-impl State {
+impl DriverState {
     /// The modules whose variables a context's kernels may use.
     fn images(&self, context: usize) -> Vec<Arc<Image>> {
         self.modules.values().filter(|module| module.context == context).map(|module| module.image.clone()).collect()

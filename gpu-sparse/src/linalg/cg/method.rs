@@ -67,7 +67,7 @@ impl Method {
             self.norm_b
         };
         if !true_norm.is_finite() {
-            return Ok((Status::NonFinite { what: Quantity::Residual, iteration: 0 }, f64::NAN));
+            return Ok((Status::NonFinite { quantity: Quantity::Residual, iteration: 0 }, f64::NAN));
         }
         // A power of two near the norm of the first residual: `r`, `p`, `q`, `z` are in this unit, `x` is not.
         let scale = power_of_two_below(true_norm);
@@ -81,7 +81,7 @@ impl Method {
                 true_norm = engine.true_residual()?;
             }
             if !true_norm.is_finite() {
-                let status = Status::NonFinite { what: Quantity::Residual, iteration: log.iterations() };
+                let status = Status::NonFinite { quantity: Quantity::Residual, iteration: log.iterations() };
                 return Ok((status, true_norm));
             }
             if let End::Ended(status) = end {

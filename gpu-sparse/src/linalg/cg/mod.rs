@@ -243,8 +243,8 @@ impl<'a, T: Scalar, P: VectorBackend> Cg<'a, T, P> {
         } else {
             None
         };
-        if let Some(what) = non_finite {
-            let (status, residual_norm) = (Status::NonFinite { what, iteration: 0 }, f64::NAN);
+        if let Some(quantity) = non_finite {
+            let (status, residual_norm) = (Status::NonFinite { quantity, iteration: 0 }, f64::NAN);
             return Ok(Outcome { x: engine.into_solution()?, status, norm_b, residual_norm, history: log.history });
         }
         if norm_b == 0.0 {

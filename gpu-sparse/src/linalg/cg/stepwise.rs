@@ -41,7 +41,7 @@ pub(super) fn iterate<T: Scalar, E: Passes<T>>(
     }
     passes.first_direction()?;
     loop {
-        let non_finite = |what| Ok(End::Ended(Status::NonFinite { what, iteration: log.iterations() }));
+        let non_finite = |quantity| Ok(End::Ended(Status::NonFinite { quantity, iteration: log.iterations() }));
         let not_positive =
             |p_dot_ap| Ok(End::Ended(Status::NotPositiveDefinite { iteration: log.iterations() + 1, p_dot_ap }));
         // 1. q = A p, p . q
@@ -94,7 +94,7 @@ pub(super) fn iterate<T: Scalar, E: Passes<T>>(
 /// The status of a bad `r . z` after so many iterations; `None` for a good one.
 pub(super) fn judge_rho(r_dot_z: f64, iteration: usize) -> Option<Status> {
     if !r_dot_z.is_finite() {
-        return Some(Status::NonFinite { what: Quantity::Preconditioned, iteration });
+        return Some(Status::NonFinite { quantity: Quantity::Preconditioned, iteration });
     }
     (r_dot_z <= 0.0).then_some(Status::PreconditionerNotPositive { iteration, r_dot_z })
 }

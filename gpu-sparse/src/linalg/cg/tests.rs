@@ -220,7 +220,7 @@ fn preconditioners_that_cannot_be() {
     assert!(matches!(late.status, Status::PreconditionerNotPositive { iteration: 9, .. }), "{late}");
     assert!((late.history[9] - late.residual_norm).abs() < 1e-9, "x is that of the last iteration");
     let s = cg(&a, &b).preconditioner(diagonal(&[f64::NAN; 10])).solve().unwrap();
-    assert_eq!(s.status, Status::NonFinite { what: Quantity::Preconditioned, iteration: 0 });
+    assert_eq!(s.status, Status::NonFinite { quantity: Quantity::Preconditioned, iteration: 0 });
     let row_of = |values: &[f64]| match cg(&diagonal(values), &vec![1.0; values.len()]).preconditioner(Jacobi).solve() {
         Err(SparseError::Diagonal { row, .. }) => row,
         other => panic!("{other:?}"),
@@ -250,17 +250,17 @@ fn nan_and_infinity_in_the_input() {
         bad_b[29] = bad;
         let mut bad_guess = guess.clone();
         bad_guess[3] = bad;
-        for (what, s) in [
+        for (quantity, s) in [
             (Quantity::Matrix, cg(&a, &b).x0(&guess).solve().unwrap()),
             (Quantity::Matrix, cg(&a, &b).x0(&guess).preconditioner(&clean).solve().unwrap()),
             (Quantity::RightHandSide, cg(&clean, &bad_b).x0(&guess).solve().unwrap()),
         ] {
-            assert_eq!(s.status, Status::NonFinite { what, iteration: 0 });
+            assert_eq!(s.status, Status::NonFinite { quantity, iteration: 0 });
             assert_eq!((s.iterations, s.info(), s.x.to_vec()), (0, -3, guess.clone()));
             assert!(s.residual_norm.is_nan() && s.history.is_empty());
         }
         let s = cg(&clean, &b).x0(&bad_guess).solve().unwrap();
-        assert_eq!(s.status, Status::NonFinite { what: Quantity::Guess, iteration: 0 });
+        assert_eq!(s.status, Status::NonFinite { quantity: Quantity::Guess, iteration: 0 });
         assert_eq!((s.iterations, s.x[0]), (0, 0.25));
         let s = cg(&a, &b).solve().unwrap();
         assert_eq!(s.x.to_vec(), vec![0.0; 30]);
@@ -268,11 +268,11 @@ fn nan_and_infinity_in_the_input() {
     // Found on the way, in an operator that does not know its entries.
     let operator = from_fn(30, |_: &[f64], y: &mut [f64]| y.fill(f64::NAN));
     let s = cg(&operator, &b).solve().unwrap();
-    assert_eq!(s.status, Status::NonFinite { what: Quantity::Curvature, iteration: 0 });
+    assert_eq!(s.status, Status::NonFinite { quantity: Quantity::Curvature, iteration: 0 });
     assert_eq!(s.x.to_vec(), vec![0.0; 30]);
     // Finite numbers whose products are not: 1e300 * 1e300.
     let s = cg(&diagonal(&[1e300; 3]), &[1.0; 3]).x0(&[1e300; 3]).solve().unwrap();
-    assert_eq!(s.status, Status::NonFinite { what: Quantity::Residual, iteration: 0 });
+    assert_eq!(s.status, Status::NonFinite { quantity: Quantity::Residual, iteration: 0 });
     assert_eq!(s.x.to_vec(), [1e300; 3]);
 }
 

@@ -39,7 +39,7 @@ template <class T> struct StoreAndDot {
     }
 };
 
-// A sweep whose results are added over all rows: it leaves the sums of the blocks and of long rows
+// A sweep whose results are added over all rows: it stores the sums of the blocks and of long rows
 // in `partials`.
 template <int THREADS, class Matrix, class T, class Finish>
 __device__ void sweep_and_leave(const Matrix &a, const T *x, LongRowsScratch scratch,

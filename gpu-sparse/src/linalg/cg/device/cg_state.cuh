@@ -1,7 +1,7 @@
 // The scalars of a solve by conjugate gradients, and every decision about them.
 //
 // The decisions are those of linalg/cg/stepwise.rs, in the same order and with the same operations,
-// each correctly rounded. A pass leaves sums of its blocks. Every block of the next pass adds them
+// each correctly rounded. A pass stores sums of its blocks. Every block of the next pass adds them
 // up, in one order, and comes to the same decision, so that no block waits for another and nothing
 // goes through one block. Block 0 writes the decision down. A solve that has stopped changes
 // nothing any more, even if more passes are launched.

@@ -6,11 +6,12 @@
 //!
 //! # A solve
 //! 1. `DeviceEngine::new` compiles the kernels that are not loaded yet, and makes a stream for the solve and a `Workspace` (`workspace.rs`). That
-//!    stream follows the streams of the matrices, and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`, to device memory.
+//!    stream follows the streams of the matrices, and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`,
+//!    to device memory.
 //! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`cg_products.cu`), `update_residual` and `update_direction` (`cg_steps.cu`),
 //!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `SolverState` to pinned memory,
 //!    and reads one while the next runs.
-//! 3. Each block of a pass leaves its sum (`sums.cuh`). Each block of the next pass adds up all of them in one order while its loads are
+//! 3. Each block of a pass stores its sum (`sums.cuh`). Each block of the next pass adds up all of them in one order while its loads are
 //!    under way, and takes the same decision by the functions of `cg_state.cuh`, operation by operation those of `stepwise.rs`. Block 0
 //!    writes it down: `update_residual` from `SolverState::start` to `SolverState::step`, `update_direction` back to `SolverState::start`. So no block writes
 //!    scalars that another one reads in the same pass.
@@ -356,7 +357,7 @@ impl<T: Scalar> Engine<T> for DeviceEngine<'_, T> {
 
 /// The reason for the end of a solve, in the caller's terms.
 fn meaning(end: &Scalars, iteration: usize) -> End {
-    let non_finite = |what| Status::NonFinite { what, iteration };
+    let non_finite = |quantity| Status::NonFinite { quantity, iteration };
     End::Ended(match end.stop() {
         Some(Stop::Reached) => return End::Reached,
         None | Some(Stop::MaxIterations) => Status::MaxIterations,

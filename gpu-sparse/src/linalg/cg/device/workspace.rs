@@ -17,7 +17,7 @@ fn places<T: Scalar>(storage: &Storage<T>) -> usize {
     main_blocks(storage) as usize + storage.long_rows().len()
 }
 
-/// How many sums a product leaves for the pass after it, and whether it has to gather them in one first.
+/// The number of sums that a product stores for the pass after it, and whether it has to gather them in one first.
 fn left_by<T: Scalar>(storage: &Storage<T>) -> (u64, u32) {
     /// Most sums that each block of a pass adds up: some 1 us.
     const MOST: usize = 4096;
@@ -25,7 +25,7 @@ fn left_by<T: Scalar>(storage: &Storage<T>) -> (u64, u32) {
     if places > MOST { (1, 1) } else { (places as u64, 0) }
 }
 
-/// Sums that the blocks of a pass leave for the pass after it.
+/// Sums that the blocks of a pass store for the pass after it.
 struct Partials {
     partials: DeviceVec<f64>,
     /// How many the pass that ran last has left of each sum.
@@ -38,7 +38,7 @@ impl Partials {
     }
 }
 
-/// The memory that the passes of one solve share: its scalars on the device, and the sums that blocks leave for each other; with its stream.
+/// The memory that the passes of one solve share: its scalars on the device, and the sums that blocks exchange; with its stream.
 ///
 /// Vectors have the stream as their home, so that the passes can be captured. The matrices are whole before it begins, since their
 /// upload waits; their own streams, which order their release, follow it where it ends with passes that may still run (Drop).
@@ -48,9 +48,9 @@ pub(super) struct Workspace<'a, T: Scalar> {
     stream: Stream,
     matrices: Vec<&'a DeviceMatrix<T>>,
     state: DeviceVec<SolverState>,
-    /// Sums that the blocks of the first pass leave for the second: `p . q`. Also those of passes that make a sum for the host.
+    /// Sums that the blocks of the first pass store for the second: `p . q`. Also those of passes that make a sum for the host.
     curvature: Partials,
-    /// Sums that the blocks of the second pass leave for the last: `r . r`, and with Jacobi `r . z` behind it.
+    /// Sums that the blocks of the second pass store for the last: `r . r`, and with Jacobi `r . z` behind it.
     residual: Partials,
     /// Sums that the blocks of a preconditioner leave for the last pass: `r . z`.
     rho: Partials,
