@@ -10,12 +10,12 @@
 
 use gpu_array::{
     ArrayError, DType, Element, GpuArray, GpuView, GpuViewMut, Integer, Numeric,
-    expression::{Expr, Gpu, IntoExpr, Outside, Rhs, constant, gather, index, put_add, take, where_},
+    expression::{Expr, Gpu, IntoExpr, Outside, Rhs, gather, index, promoted, put_add, take, where_},
     gpu_driver::{DriverError, Stream},
 };
 use ndarray::{Axis, Dimension, Ix1, IxDyn};
 
-use crate::{AlgoError, Reductions, Result, Scans, common::shape::dim_of, reduce::Summable, select::Select};
+use crate::{AlgoError, Reductions, Result, Scans, reduce::Summable, select::Select};
 
 const OP: &str = "add_at";
 
@@ -59,7 +59,7 @@ pub trait AddAt<T: Element, D: Dimension> {
     where
         T: Summable + Numeric,
         I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
-        V: Rhs<'a, T, I::Dim, Gpu, Elem = T>;
+        V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>;
 }
 
 impl<T: Element, D: Dimension> AddAt<T, D> for GpuArray<T, D> {
@@ -67,7 +67,7 @@ impl<T: Element, D: Dimension> AddAt<T, D> for GpuArray<T, D> {
     where
         T: Summable + Numeric,
         I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
-        V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
+        V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>,
     {
         add_at(&mut self.view_mut(), indices, values)
     }
@@ -78,7 +78,7 @@ impl<T: Element, D: Dimension> AddAt<T, D> for GpuViewMut<'_, T, D> {
     where
         T: Summable + Numeric,
         I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
-        V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
+        V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>,
     {
         add_at(self, indices, values)
     }
@@ -89,7 +89,7 @@ fn add_at<'a, T, D: Dimension, I, V>(target: &mut GpuViewMut<'_, T, D>, indices:
 where
     T: Summable + Numeric,
     I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
-    V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
+    V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>,
 {
     if matches!(T::DTYPE, DType::I32 | DType::U32 | DType::I64 | DType::U64) {
         return Ok(put_add(OP, target, indices, values)?);
@@ -102,9 +102,7 @@ where
     }
     let indices = indices.into_expr();
     let shape = indices.shape()?;
-    // The values as an expression: where a mask is true, which it is everywhere.
-    let mask: Expr<'a, bool, I::Dim> = constant::<bool, Gpu>(true).broadcast(dim_of::<I::Dim>(OP, &shape)?);
-    let values = where_(mask, values, T::ZERO).broadcast(IxDyn(&shape));
+    let values = promoted::<T, I::Dim, Gpu, V>(values).broadcast(IxDyn(&shape));
     let indices = flat(&as_i64(&indices).broadcast(IxDyn(&shape)), &stream)?;
     let values = flat(&values, &stream)?;
     if indices.is_empty() {

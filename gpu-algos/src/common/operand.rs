@@ -35,6 +35,7 @@ macro_rules! operand {
         impl<$($generics)*, L: gpu_array::Element, M: ndarray::DimMax<$rank> + ndarray::Dimension>
             gpu_array::expression::Rhs<'a, L, M, $place> for $type
         {
+            type Promoted = $element;
         }
 
         impl<$($generics)*, M: ndarray::DimMax<$rank> + ndarray::Dimension> gpu_array::expression::IntoOperand<'a, M, $place>
@@ -104,13 +105,15 @@ macro_rules! operators {
 }
 pub(crate) use operators;
 
-/// `scalar op lazy value` for the scalars of its element type. The type is given as a macro of the element type.
+/// `scalar op lazy value` for the scalars of its element type, and for those that a literal without a suffix has beside it
+/// ([`Rhs`](gpu_array::expression::Rhs)). The type is given as a macro of scalar and element type.
 macro_rules! scalars {
-    ($lazy:ident; $($scalar:ty)*) => {
-        $($crate::common::operand::scalars!(@one $lazy, $scalar; Add add, Sub sub, Mul mul, Div div, Rem rem);)*
+    ($lazy:ident; $($element:ty)*; $($scalar:ident beside $($other:ty)*),*) => {
+        $($crate::common::operand::scalars!(@one $lazy, $element, $element; Add add, Sub sub, Mul mul, Div div, Rem rem);)*
+        $($($crate::common::operand::scalars!(@one $lazy, $scalar, $other; Add add, Sub sub, Mul mul, Div div, Rem rem);)*)*
     };
-    (@one $lazy:ident, $scalar:ty; $($trait:ident $method:ident),*) => {
-        $($lazy!($scalar, $trait, $method);)*
+    (@one $lazy:ident, $scalar:ty, $element:ty; $($trait:ident $method:ident),*) => {
+        $($lazy!($scalar, $element, $trait, $method);)*
     };
 }
 pub(crate) use scalars;

@@ -3,8 +3,9 @@
 use std::{any::Any, error::Error, marker::PhantomData, sync::Arc};
 
 use gpu_array::{
-    ArrayError, GpuArray,
+    ArrayError, GpuArray, bf16,
     expression::{Around, Deferred, Evaluated, Expr, Gpu, IntoExpr, Lowered, Within, deferred},
+    f16,
     gpu_driver::Stream,
 };
 use ndarray::{Dimension, IxDyn};
@@ -33,16 +34,16 @@ operand! { ['a, T: MatmulElement, K: Dimension] MatrixProduct<'a, T, K>, T, K, G
 
 /// `scalar op product`.
 macro_rules! scalar_product {
-    ($scalar:ty, $trait:ident, $method:ident) => {
-        impl<'a, K: Dimension> std::ops::$trait<MatrixProduct<'a, $scalar, K>> for $scalar {
-            type Output = <$scalar as std::ops::$trait<Expr<'a, $scalar, K>>>::Output;
-            fn $method(self, right: MatrixProduct<'a, $scalar, K>) -> Self::Output {
+    ($scalar:ty, $element:ty, $trait:ident, $method:ident) => {
+        impl<'a, K: Dimension> std::ops::$trait<MatrixProduct<'a, $element, K>> for $scalar {
+            type Output = <$scalar as std::ops::$trait<Expr<'a, $element, K>>>::Output;
+            fn $method(self, right: MatrixProduct<'a, $element, K>) -> Self::Output {
                 std::ops::$trait::$method(self, right.into_expr())
             }
         }
     };
 }
-scalars! { scalar_product; i32 i64 u32 u64 f32 f64 }
+scalars! { scalar_product; i32 i64 u32 u64 f16 bf16 f32 f64; i32 beside f16 bf16 f32 f64, f64 beside i32 i64 u32 u64 f16 bf16 }
 
 impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     /// The product as an expression: the product's kernel evaluates the expression around it too (an epilogue), or the product is computed first, on the

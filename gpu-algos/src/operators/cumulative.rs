@@ -5,6 +5,7 @@ use super::{
     operand::{Operand, Summand},
     operator::Operator,
     sums::{All, Any, Count, Product, Sum},
+    without_nan::WithoutNan,
 };
 
 /// The values that make each result of a scan: `[x0, x1, x2]` gives
@@ -63,6 +64,20 @@ cumulative! {
     Any of Summand, |state| state;
     All of Summand, |state| state;
     Count of Summand, |state| state;
+}
+
+impl<T: Summand> Cumulative for WithoutNan<Sum<T>> {
+    #[inline(always)]
+    fn output(&self, state: Self::State) -> Self::Output {
+        self.0.output(state.state)
+    }
+}
+
+impl<T: Summand> Cumulative for WithoutNan<Product<T>> {
+    #[inline(always)]
+    fn output(&self, state: Self::State) -> Self::Output {
+        self.0.output(state.state)
+    }
 }
 
 /// An associative function with its identity element, as an operator: `f(f(a, b), c) = f(a, f(b, c))` and `f(identity, a) = f(a, identity) = a`.

@@ -3,8 +3,9 @@
 use std::{any::Any, error::Error, sync::Arc};
 
 use gpu_array::{
-    ArrayError, Element,
+    ArrayError, Element, bf16,
     expression::{Deferred, Evaluated, Expr, Gpu, Host, Lowered, deferred},
+    f16,
     gpu_driver::Stream,
 };
 use ndarray::{Dimension, IxDyn};
@@ -28,18 +29,18 @@ operand! { ['a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend] Reduct
 
 /// `scalar op reduction`.
 macro_rules! scalar_reduction {
-    ($scalar:ty, $trait:ident, $method:ident) => {
-        impl<'a, D: Dimension, K: Dimension, P: ReduceBackend> std::ops::$trait<Reduction<'a, $scalar, D, K, P>>
+    ($scalar:ty, $element:ty, $trait:ident, $method:ident) => {
+        impl<'a, D: Dimension, K: Dimension, P: ReduceBackend> std::ops::$trait<Reduction<'a, $element, D, K, P>>
             for $scalar
         {
-            type Output = <$scalar as std::ops::$trait<Expr<'a, $scalar, K, P>>>::Output;
-            fn $method(self, right: Reduction<'a, $scalar, D, K, P>) -> Self::Output {
+            type Output = <$scalar as std::ops::$trait<Expr<'a, $element, K, P>>>::Output;
+            fn $method(self, right: Reduction<'a, $element, D, K, P>) -> Self::Output {
                 std::ops::$trait::$method(self, right.into_expr())
             }
         }
     };
 }
-scalars! { scalar_reduction; i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 }
+scalars! { scalar_reduction; i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; i32 beside f16 bf16 f32 f64, f64 beside i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 }
 
 impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a, O, D, K, P> {
     /// The result as an expression: it is computed before the kernel or pass that reads it, on the same stream.

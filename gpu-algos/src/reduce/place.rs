@@ -3,18 +3,22 @@
 use std::any::Any as Erased;
 
 use gpu_array::{
-    ArrayError, Complex, Element,
+    ArrayError, Complex, Element, GpuArray,
     expression::{Backend, Gpu, Host, Lowered},
 };
-use ndarray::{ArrayD, ArrayView1, ArrayViewD, Axis, Dimension, Ix0, Zip};
+use ndarray::{Array, ArrayD, ArrayView1, ArrayViewD, Axis, Dimension, Ix0, Zip};
 
 use super::{reduction::Reduction, results::Results};
 use crate::{
     AlgoError, Result, host,
     operators::{self, Operand, Summand},
+    scan::{
+        Scan,
+        place::{HostScan, ScansOnHost, scan_on_host},
+    },
 };
 
-/// A place that reduces arrays of `T`: [`Gpu`] for each element type, [`Host`] for those that are an [`Operand`], and for complex numbers.
+/// A place that reduces and scans arrays of `T`: [`Gpu`] for each element type, [`Host`] for those that are an [`Operand`], and for complex numbers.
 ///
 /// Code that is generic over the place asks for it:
 /// ```
@@ -36,6 +40,9 @@ pub trait Reduces<T: Element>: ReduceBackend {
     /// The function for the values that a mask selects, where this is the host.
     #[doc(hidden)]
     fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>>;
+    /// The host's function of a family of scans, where this is the host.
+    #[doc(hidden)]
+    fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>>;
 }
 
 impl<T: Element> Reduces<T> for Gpu {
@@ -43,6 +50,9 @@ impl<T: Element> Reduces<T> for Gpu {
         None
     }
     fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+        None
+    }
+    fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>> {
         None
     }
 }
@@ -53,6 +63,9 @@ impl<T: Operand> Reduces<T> for Host {
     }
     fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
         Some(|lowered, _, ddof| reduce_selected_on_host(F::reduce::<T>, lowered, ddof, T::FLOAT.then_some(T::NAN)))
+    }
+    fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>> {
+        Some(|lowered, heads, options| scan_on_host(F::scan::<T>, lowered, heads, options))
     }
 }
 
@@ -69,12 +82,17 @@ macro_rules! complex {
                     reduce_selected_on_host(F::reduce_summands::<Complex<$part>>, lowered, ddof, None)
                 })
             }
+            fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>> {
+                Some(|lowered, heads, options| {
+                    scan_on_host(F::scan_summands::<Complex<$part>>, lowered, heads, options)
+                })
+            }
         }
     )*};
 }
 complex! { f32 f64 }
 
-/// A place that computes reductions: [`Gpu`] or [`Host`].
+/// A place that computes reductions and scans: [`Gpu`] or [`Host`].
 pub trait ReduceBackend: Backend {
     #[doc(hidden)]
     fn eval<O: Results, D: Dimension, K: Dimension>(
@@ -82,6 +100,8 @@ pub trait ReduceBackend: Backend {
     ) -> Result<O::Arrays<K, Self>>;
     #[doc(hidden)]
     fn get<O: Results>(arrays: &O::Arrays<Ix0, Self>) -> Result<O::Values>;
+    #[doc(hidden)]
+    fn scan<O: Element, D: Dimension, K: Dimension>(scan: &Scan<'_, O, D, K, Self>) -> Result<Self::Owned<O, K>>;
 }
 
 impl ReduceBackend for Gpu {
@@ -98,6 +118,10 @@ impl ReduceBackend for Gpu {
     fn get<O: Results>(arrays: &O::Arrays<Ix0, Self>) -> Result<O::Values> {
         O::get(arrays)
     }
+
+    fn scan<O: Element, D: Dimension, K: Dimension>(scan: &Scan<'_, O, D, K>) -> Result<GpuArray<O, K>> {
+        scan.eval_on_device()
+    }
 }
 
 impl ReduceBackend for Host {
@@ -111,6 +135,10 @@ impl ReduceBackend for Host {
 
     fn get<O: Results>(arrays: &O::Arrays<Ix0, Self>) -> Result<O::Values> {
         Ok(O::value(arrays))
+    }
+
+    fn scan<O: Element, D: Dimension, K: Dimension>(scan: &Scan<'_, O, D, K, Self>) -> Result<Array<O, K>> {
+        scan.eval_on_host()
     }
 }
 

@@ -4,15 +4,16 @@ use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
     ArrayError, Element, GpuArray, GpuViewMut,
-    expression::{Assembled, Expr, Gpu, IntoExpr, Lowered},
+    expression::{Assembled, Expr, Gpu, Host, IntoExpr, Lowered},
     gpu_driver::Stream,
 };
-use ndarray::{Axis, Dimension, Ix1};
+use ndarray::{Array, ArrayD, Axis, Dimension, Ix1};
 use smallvec::SmallVec;
 
 use super::{
     epilogue::{placeholders, results},
     launch::{Heads, ScanJob},
+    place::{self, HostHeads, HostScan},
     plan::OP,
 };
 use crate::{
@@ -24,6 +25,7 @@ use crate::{
         source::{ValueSource, checked},
     },
     device::params::EXCLUSIVE,
+    reduce::{ReduceBackend, Results},
     tiles::layout::TileTarget,
 };
 
@@ -33,53 +35,64 @@ use crate::{
 /// result would be: `x.cumsum() / x.sum()` ([more](crate::reduce#reductions-within-expressions)).
 ///
 /// `O` is the element type of the results, `D` the rank of the scanned expression, `K` that of the result: 1 for all values in C order, `D` along an
-/// axis.
+/// axis, `P` the place.
 #[must_use = "it is computed by `eval`"]
-pub struct Scan<'a, O: Element, D: Dimension, K = Ix1> {
+pub struct Scan<'a, O: Element, D: Dimension, K = Ix1, P = Gpu> {
     values: Result<Assembled<'a>, ArrayError>,
-    heads: Option<(Result<Assembled<'a>, ArrayError>, Heads)>,
+    heads: Option<(Result<Assembled<'a>, ArrayError>, Segments)>,
     /// The epilogue, an expression of the results.
     epilogue: Option<Result<Expr<'a, O, D>, ArrayError>>,
     operator: DeviceOperator,
     options: ScanOptions,
     home: Option<Stream>,
-    _rank: PhantomData<fn() -> K>,
+    /// The function that computes it on the host.
+    host: Option<HostScan<O>>,
+    _types: PhantomData<fn() -> (K, P)>,
 }
 
+/// The kind of the heads of segments, and the function that finds them on the host.
+pub(super) type Segments = (Heads, HostHeads);
+
 /// The parts of a scan that is an operand.
-pub(super) struct ScanInputs<'a, K> {
+pub(super) struct ScanInputs<'a, O, K> {
     pub(super) operands: Vec<Assembled<'a>>,
     pub(super) operator: DeviceOperator,
     pub(super) options: ScanOptions,
-    pub(super) segments: Option<Heads>,
+    pub(super) segments: Option<Segments>,
     pub(super) has_epilogue: bool,
     pub(super) dim: K,
     pub(super) home: Option<Stream>,
+    pub(super) host: Option<HostScan<O>>,
 }
 
 /// The axis, the kind and the direction of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct ScanOptions {
+pub struct ScanOptions {
     pub(crate) axis: Option<usize>,
     pub(crate) exclusive: bool,
     pub(crate) reverse: bool,
 }
 
-impl<'a, O: Element, D: Dimension> Scan<'a, O, D, Ix1> {
-    pub(crate) fn new(values: Result<Assembled<'a>, ArrayError>, operator: DeviceOperator) -> Self {
+impl<'a, O: Element, D: Dimension, P: ReduceBackend> Scan<'a, O, D, Ix1, P> {
+    /// A scan by an operator on a GPU, or by a function of the host.
+    pub(crate) fn new(
+        values: Result<Assembled<'a>, ArrayError>,
+        operator: DeviceOperator,
+        host: Option<HostScan<O>>,
+    ) -> Self {
         let (heads, epilogue, options, home) = (None, None, ScanOptions::default(), None);
-        Self { values, heads, epilogue, operator, options, home, _rank: PhantomData }
+        Self { values, heads, epilogue, operator, options, home, host, _types: PhantomData }
     }
 
     /// Scans along one axis, each line by itself: the result has the shape of the array.
-    pub fn axis(self, axis: Axis) -> Scan<'a, O, D, D> {
+    pub fn axis(self, axis: Axis) -> Scan<'a, O, D, D, P> {
         let options = ScanOptions { axis: Some(axis.index()), ..self.options };
-        let Self { values, heads, epilogue, operator, home, .. } = self;
-        Scan { values, heads, epilogue, operator, options, home, _rank: PhantomData }
+        let Self { values, heads, epilogue, operator, home, host, .. } = self;
+        Scan { values, heads, epilogue, operator, options, home, host, _types: PhantomData }
     }
 }
 
-impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
+impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Scan<'a, O, D, K, P> {
     /// Makes the scan exclusive: each result is that of all values before it.
     ///
     /// The first result of a line or segment is the identity of the operator: 0 or 1, or for the greatest and least so far the bound that every value
@@ -98,47 +111,26 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     }
 
     /// Restarts the scan at each set flag. Flags have the shape of the values.
-    pub fn segments(mut self, flags: impl IntoExpr<'a, Elem = bool, Dim = D, Backend = Gpu>) -> Self {
-        self.heads = Some((flags.into_expr().lower_deferred(), Heads::Flags));
+    pub fn segments(mut self, flags: impl IntoExpr<'a, Elem = bool, Dim = D, Backend = P>) -> Self {
+        self.heads = Some((flags.into_expr().lower_deferred(), (Heads::Flags, place::of_flags)));
         self
     }
 
     /// Restarts the scan at each key that differs from the key before it. Keys have the shape of the values; a NaN equals no key.
-    pub fn by_key<T: Element>(mut self, keys: impl IntoExpr<'a, Elem = T, Dim = D, Backend = Gpu>) -> Self {
-        self.heads = Some((keys.into_expr().lower_deferred(), Heads::Keys));
+    pub fn by_key<T: Element>(mut self, keys: impl IntoExpr<'a, Elem = T, Dim = D, Backend = P>) -> Self {
+        self.heads = Some((keys.into_expr().lower_deferred(), (Heads::Keys, place::of_keys::<T>)));
         self
     }
 
-    /// Applies `map` to each result before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel.
-    ///
-    /// The expression that `map` receives is valid only within the result of `map`.
-    pub fn map<P: Element>(self, map: impl FnOnce(Expr<'a, O, D>) -> Expr<'a, P, D>) -> Scan<'a, P, D, K> {
-        let Self { values, heads, epilogue: earlier, operator, options, home, .. } = self;
-        let results = match (earlier, &values) {
-            (Some(earlier), _) => earlier,
-            (None, Ok(values)) => dim_of(OP, values.shape()).map(results),
-            (None, Err(error)) => Err(error.clone()),
-        };
-        Scan { values, heads, epilogue: Some(results.map(map)), operator, options, home, _rank: PhantomData }
-    }
-
-    /// Runs the scan on this stream, or on a device's main stream, which is then the home of a new result.
-    /// It is needed if no array is scanned.
-    #[doc(alias = "eval_on")]
-    pub fn on(mut self, home: impl Into<Stream>) -> Self {
-        self.home = Some(home.into());
-        self
-    }
-
-    /// Carries a sum or product of f32 in f64, and rounds each result once.
+    /// Carries a sum or product of f32 in f64, and rounds each result once. The host always does.
     pub fn accumulate_f64(mut self) -> Self {
         self.operator.kind.carry_in_f64();
         self
     }
 
     /// The parts of an operand: the scanned expression and those of segments and epilogue, the operation, the shape of the result, the stream.
-    pub(super) fn into_parts(self) -> Result<ScanInputs<'a, K>> {
-        let Self { values, heads, epilogue, operator, options, home, .. } = self;
+    pub(super) fn into_parts(self) -> Result<ScanInputs<'a, O, K>> {
+        let Self { values, heads, epilogue, operator, options, home, host, .. } = self;
         let values = values?;
         let dim = options.dim(values.shape())?;
         let (mut operands, mut segments, has_epilogue) = (vec![values], None, epilogue.is_some());
@@ -151,7 +143,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         if let Some(epilogue) = epilogue {
             operands.push(epilogue?.lower_deferred()?);
         }
-        Ok(ScanInputs { operands, operator, options, segments, has_epilogue, dim, home })
+        Ok(ScanInputs { operands, operator, options, segments, has_epilogue, dim, home, host })
     }
 
     /// The scanned expression, and the shape of the result.
@@ -162,27 +154,6 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
             same_shape("the segments of a scan", shape, checked(heads)?.shape())?;
         }
         Ok((values, self.options.dim(shape)?))
-    }
-
-    fn run(
-        &self,
-        values: &Assembled<'a>,
-        target: &TileTarget<'_>,
-        home: Option<&Stream>,
-        stream: &Stream,
-    ) -> Result<()> {
-        let values = &*values.ready(Some(stream))?;
-        let heads = match &self.heads {
-            Some((heads, kind)) => Some((checked(heads)?.ready(Some(stream))?, *kind)),
-            None => None,
-        };
-        let heads = heads.as_ref().map(|(heads, kind)| (&**heads as &dyn ValueSource, *kind));
-        let epilogue = match &self.epilogue {
-            Some(epilogue) => Some(epilogue.as_ref().map_err(Clone::clone)?.lower()?),
-            None => None,
-        };
-        let operation = ScanOperation { operator: &self.operator, options: self.options };
-        operation.run(values, heads, epilogue.as_ref(), target, home, stream)
     }
 
     /// Computes the results as a new array in C order. Does not wait.
@@ -196,7 +167,69 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     /// # Errors
     /// `Array` with the errors of [`gpu_array::expression::Expr::eval`] for shapes, devices and limits, and for an axis that does not exist; `Shape`
     /// for segments or a map of another shape; `TooManyAxes`; `TooLarge`; the driver's errors.
-    pub fn eval(&self) -> Result<GpuArray<O, K>> {
+    pub fn eval(&self) -> Result<P::Owned<O, K>> {
+        P::scan(self)
+    }
+}
+
+impl<O: Element, D: Dimension, K: Dimension> Scan<'_, O, D, K, Host> {
+    pub(crate) fn eval_on_host(&self) -> Result<Array<O, K>> {
+        let (values, dim) = self.prepare()?;
+        let heads = match &self.heads {
+            Some((heads, segments)) => Some((checked(heads)?.ready(None)?, *segments)),
+            None => None,
+        };
+        let heads = heads.as_ref().map(|(heads, segments)| (&**heads, *segments));
+        O::on_host(self.options.on_host(self.host, &*values.ready(None)?, heads)?, dim)
+    }
+}
+
+impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
+    /// Applies `map` to each result before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel. On the host
+    /// an expression of the scan does the same.
+    ///
+    /// The expression that `map` receives is valid only within the result of `map`.
+    pub fn map<P: Element>(self, map: impl FnOnce(Expr<'a, O, D>) -> Expr<'a, P, D>) -> Scan<'a, P, D, K> {
+        let Self { values, heads, epilogue: earlier, operator, options, home, .. } = self;
+        let host = None;
+        let results = match (earlier, &values) {
+            (Some(earlier), _) => earlier,
+            (None, Ok(values)) => dim_of(OP, values.shape()).map(results),
+            (None, Err(error)) => Err(error.clone()),
+        };
+        Scan { values, heads, epilogue: Some(results.map(map)), operator, options, home, host, _types: PhantomData }
+    }
+
+    /// Runs the scan on this stream, or on a device's main stream, which is then the home of a new result.
+    /// It is needed if no array is scanned.
+    #[doc(alias = "eval_on")]
+    pub fn on(mut self, home: impl Into<Stream>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    fn run(
+        &self,
+        values: &Assembled<'a>,
+        target: &TileTarget<'_>,
+        home: Option<&Stream>,
+        stream: &Stream,
+    ) -> Result<()> {
+        let values = &*values.ready(Some(stream))?;
+        let heads = match &self.heads {
+            Some((heads, (kind, _))) => Some((checked(heads)?.ready(Some(stream))?, *kind)),
+            None => None,
+        };
+        let heads = heads.as_ref().map(|(heads, kind)| (&**heads as &dyn ValueSource, *kind));
+        let epilogue = match &self.epilogue {
+            Some(epilogue) => Some(epilogue.as_ref().map_err(Clone::clone)?.lower()?),
+            None => None,
+        };
+        let operation = ScanOperation { operator: &self.operator, options: self.options };
+        operation.run(values, heads, epilogue.as_ref(), target, home, stream)
+    }
+
+    pub(crate) fn eval_on_device(&self) -> Result<GpuArray<O, K>> {
         let (values, dim) = self.prepare()?;
         let stream = match &self.home {
             Some(home) => home,
@@ -266,6 +299,18 @@ impl ScanOperation<'_> {
 }
 
 impl ScanOptions {
+    /// Computes the scan by a function of the host.
+    pub(super) fn on_host<O>(
+        self,
+        scan: Option<HostScan<O>>,
+        values: &Lowered<'_>,
+        heads: Option<(&Lowered<'_>, Segments)>,
+    ) -> Result<ArrayD<O>> {
+        let scan = scan.ok_or(ArrayError::NoHome)?;
+        let heads = heads.map(|(heads, (_, of))| of(heads, self)).transpose()?;
+        scan(values, heads.as_ref(), self)
+    }
+
     /// The shape of the result.
     pub(super) fn dim<K: Dimension>(&self, shape: &[usize]) -> Result<K> {
         self.check(shape)?;
@@ -295,7 +340,7 @@ impl ScanOptions {
     }
 }
 
-impl<O: Element, D: Dimension, K> fmt::Debug for Scan<'_, O, D, K> {
+impl<O: Element, D: Dimension, K, P> fmt::Debug for Scan<'_, O, D, K, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Scan({}, {:?})", self.operator.text(), self.options)
     }

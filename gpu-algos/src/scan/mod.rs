@@ -32,6 +32,7 @@ mod launch;
 mod lazy;
 mod methods;
 mod operand;
+pub(crate) mod place;
 mod plan;
 mod policy;
 pub(crate) mod samples;

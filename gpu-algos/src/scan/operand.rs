@@ -1,10 +1,11 @@
 //! Scans as operands of expressions.
 
-use std::{any::Any, error::Error, marker::PhantomData, sync::Arc};
+use std::{any::Any, error::Error, sync::Arc};
 
 use gpu_array::{
-    ArrayError, Element,
-    expression::{Deferred, Evaluated, Expr, Gpu, Lowered, deferred},
+    ArrayError, Element, bf16,
+    expression::{Deferred, Evaluated, Expr, Gpu, Host, Lowered, deferred},
+    f16,
     gpu_driver::Stream,
 };
 use ndarray::{Dimension, IxDyn};
@@ -12,7 +13,8 @@ use smallvec::SmallVec;
 
 use super::{
     launch::Heads,
-    lazy::{Scan, ScanInputs, ScanOperation, ScanOptions},
+    lazy::{Scan, ScanInputs, ScanOperation, ScanOptions, Segments},
+    place::HostScan,
     plan::OP,
 };
 use crate::{
@@ -23,31 +25,34 @@ use crate::{
         operator::DeviceOperator,
         source::ValueSource,
     },
+    reduce::{ReduceBackend, Results},
     tiles::layout::TileTarget,
 };
 
 owned_right! { ['a, O: Element, D: Dimension, K: Dimension] Scan<'a, O, D, K>, O, K }
-operand! { ['a, O: Element, D: Dimension, K: Dimension] Scan<'a, O, D, K>, O, K, Gpu }
+operand! { ['a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend] Scan<'a, O, D, K, P>, O, K, P }
 
 /// `scalar op scan`.
 macro_rules! scalar_scan {
-    ($scalar:ty, $trait:ident, $method:ident) => {
-        impl<'a, D: Dimension, K: Dimension> std::ops::$trait<Scan<'a, $scalar, D, K>> for $scalar {
-            type Output = <$scalar as std::ops::$trait<Expr<'a, $scalar, K>>>::Output;
-            fn $method(self, right: Scan<'a, $scalar, D, K>) -> Self::Output {
+    ($scalar:ty, $element:ty, $trait:ident, $method:ident) => {
+        impl<'a, D: Dimension, K: Dimension, P: ReduceBackend> std::ops::$trait<Scan<'a, $element, D, K, P>>
+            for $scalar
+        {
+            type Output = <$scalar as std::ops::$trait<Expr<'a, $element, K, P>>>::Output;
+            fn $method(self, right: Scan<'a, $element, D, K, P>) -> Self::Output {
                 std::ops::$trait::$method(self, right.into_expr())
             }
         }
     };
 }
-scalars! { scalar_scan; i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 }
+scalars! { scalar_scan; i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; i32 beside f16 bf16 f32 f64, f64 beside i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 }
 
-impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
-    /// The results as an expression: they are computed before the kernel that reads it, on the same stream.
-    pub fn into_expr(self) -> Expr<'a, O, K> {
+impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Scan<'a, O, D, K, P> {
+    /// The results as an expression: they are computed before the kernel or pass that reads it, on the same stream.
+    pub fn into_expr(self) -> Expr<'a, O, K, P> {
         match self.into_parts() {
-            Ok(ScanInputs { operands, operator, options, segments, has_epilogue, dim, home }) => {
-                let scan = LazyScan::<O> { operator, options, segments, has_epilogue, _result: PhantomData };
+            Ok(ScanInputs { operands, operator, options, segments, has_epilogue, dim, home, host }) => {
+                let scan = LazyScan::<O> { operator, options, segments, has_epilogue, host };
                 deferred(Arc::new(scan), operands, dim, home)
             }
             Err(error) => Expr::failed(error.into_array_error(OP)),
@@ -60,9 +65,9 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
 struct LazyScan<O> {
     operator: DeviceOperator,
     options: ScanOptions,
-    segments: Option<Heads>,
+    segments: Option<Segments>,
     has_epilogue: bool,
-    _result: PhantomData<fn() -> O>,
+    host: Option<HostScan<O>>,
 }
 
 impl<O: Element> Deferred for LazyScan<O> {
@@ -74,8 +79,8 @@ impl<O: Element> Deferred for LazyScan<O> {
         let ScanOptions { axis, exclusive, reverse } = self.options;
         let segments = match self.segments {
             None => 0,
-            Some(Heads::Flags) => 1,
-            Some(Heads::Keys) => 2,
+            Some((Heads::Flags, _)) => 1,
+            Some((Heads::Keys, _)) => 2,
         };
         let flags = u64::from(exclusive) | u64::from(reverse) << 1 | u64::from(self.has_epilogue) << 2;
         let axis = axis.map_or(0, |axis| axis as u64 + 1);
@@ -87,12 +92,17 @@ impl<O: Element> Deferred for LazyScan<O> {
         operands: &[&Lowered<'_>],
         home: Option<&Stream>,
     ) -> Result<Vec<Evaluated>, Box<dyn Error + Send + Sync>> {
-        let (home, mut operands) = (home.ok_or(ArrayError::NoHome)?, operands.iter().copied());
+        let mut operands = operands.iter().copied();
         let values = operands.next().ok_or(ArrayError::NoArrays { op: OP })?;
-        let heads = self.segments.and_then(|kind| Some((operands.next()? as &dyn ValueSource, kind)));
+        let heads = self.segments.and_then(|segments| Some((operands.next()?, segments)));
         let epilogue = if self.has_epilogue { operands.next() } else { None };
         let told = |error: AlgoError| error.into_array_error(self.name());
         let dim = self.options.dim(values.shape()).map_err(told)?;
+        let Some(home) = home else {
+            let results = self.options.on_host(self.host, values, heads).and_then(|results| O::on_host(results, dim));
+            return Ok(vec![Evaluated::new::<O, IxDyn, Host>(results.map_err(told)?)?]);
+        };
+        let heads = heads.map(|(heads, (kind, _))| (heads as &dyn ValueSource, kind));
         let array = allocate::<O, IxDyn>(home, dim).map_err(told)?;
         let strides = self.options.strides(values.shape(), array.strides());
         let target = TileTarget { address: array.as_device_vec().as_raw(), dtype: O::DTYPE, strides: &strides };

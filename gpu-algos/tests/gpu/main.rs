@@ -36,6 +36,7 @@ mod reductions_random;
 mod reductions_streams;
 mod result_hashes;
 mod scans;
+mod scans_host;
 mod scans_large;
 mod scans_random;
 mod selections;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", scans::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", scans_host::TESTS)
         .group("device", device.clone(), "GPU_TESTS", scans_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections_random::TESTS)

@@ -2,10 +2,15 @@
 
 use gpu_algos::{
     Scan,
-    gpu_array::{Element, GpuArray, GpuView, gpu_driver::Device},
+    gpu_array::{
+        Element, GpuArray, GpuView,
+        expression::{self, Expr, Host},
+        gpu_driver::Device,
+    },
     prelude::*,
+    reduce::ReduceBackend,
 };
-use ndarray::{ArrayD, Axis, Dimension, IxDyn};
+use ndarray::{ArrayD, Axis, Dimension, Ix1, IxDyn};
 use testkit::{Layout, Outcome, Rng, Test, ensure, rng, tests};
 
 use crate::{
@@ -33,7 +38,10 @@ impl Kind {
         Self { axis, exclusive: rng.below(2) == 0, reverse: rng.below(2) == 0 }
     }
 
-    fn of<'a, T: Element, K: Dimension>(&self, scan: Scan<'a, T, IxDyn, K>) -> Scan<'a, T, IxDyn, K> {
+    fn of<'a, T: Element, K: Dimension, P: ReduceBackend>(
+        &self,
+        scan: Scan<'a, T, IxDyn, K, P>,
+    ) -> Scan<'a, T, IxDyn, K, P> {
         let scan = if self.exclusive { scan.exclusive() } else { scan };
         if self.reverse { scan.reverse() } else { scan }
     }
@@ -45,6 +53,14 @@ impl Kind {
         })
     }
 
+    fn by_host<T: Element>(&self, scan: Scan<'_, T, IxDyn, Ix1, Host>) -> gpu_algos::Result<ArrayD<T>> {
+        Ok(match self.axis {
+            Some(axis) => self.of(scan.axis(axis)).eval()?,
+            None => self.of(scan).eval()?.into_dyn(),
+        })
+    }
+
+    /// The definition.
     fn on_host<T: Copy>(
         &self,
         x: &ArrayD<T>,
@@ -72,6 +88,7 @@ fn check<T: Element>(
     element: fn(&mut Rng) -> T,
     (identity, combine): (T, fn(T, T) -> T),
     scan: impl for<'v> Fn(&GpuView<'v, T, IxDyn>) -> Scan<'v, T, IxDyn>,
+    scan_on_host: impl for<'v> Fn(&Expr<'v, T, IxDyn, Host>) -> Scan<'v, T, IxDyn, Ix1, Host>,
 ) -> Outcome {
     for case in 0..CASES {
         let layout = Layout::random_of_any_shape(rng);
@@ -96,15 +113,27 @@ fn check<T: Element>(
         let got = got.map_err(|error| format!("{context}: {error}"))?;
         let want = kind.on_host(&host, &heads, identity, combine);
         ensure!(got == want, "{context}: got {got}, want {want}");
+        let of_values = expression::host(layout.of_host(values.view()));
+        let scanned = scan_on_host(&of_values);
+        let got = kind.by_host(if case % 3 == 0 { scanned.segments(expression::host(&heads)) } else { scanned });
+        let got = got.map_err(|error| format!("{context}: {error}"))?;
+        ensure!(got == want, "{context} on the host: got {got}, want {want}");
     }
     Ok(())
 }
 
 pub fn random_sums_of_f32(device: &Device) -> Outcome {
     // Whole numbers, whose sums are exact in any order.
-    check(device, &mut rng(20_012), |rng| rng.below(17) as f32 - 8.0, (0.0, |a, b| a + b), |x| x.cumsum())
+    check(
+        device,
+        &mut rng(20_012),
+        |rng| rng.below(17) as f32 - 8.0,
+        (0.0, |a, b| a + b),
+        |x| x.cumsum(),
+        |x| x.cumsum(),
+    )
 }
 
 pub fn random_extremes_of_u8(device: &Device) -> Outcome {
-    check(device, &mut rng(20_013), |rng| rng.below(256) as u8, (0, u8::max), |x| x.cummax())
+    check(device, &mut rng(20_013), |rng| rng.below(256) as u8, (0, u8::max), |x| x.cummax(), |x| x.cummax())
 }

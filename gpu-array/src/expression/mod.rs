@@ -8,7 +8,7 @@
 //! # Semantics
 //! | | |
 //! |---|---|
-//! | types | known to the compiler: [`Promote`](crate::Promote) is NumPy's table (i32 with f32 gives f64). A scalar has the array's element type, or is real beside complex numbers of its precision |
+//! | types | known to the compiler: [`Promote`](crate::Promote) is NumPy's table (i32 with f32 gives f64). A scalar has the array's element type, or is real beside complex numbers of its precision, or has the type of a literal, which follows the array's as NumPy's scalars of Python do ([`Rhs`]) |
 //! | shapes | broadcast as in NumPy; shapes that do not fit are an error of `eval` |
 //! | `+ - *` | integers wrap; floats round once and are never contracted to a fused multiply-add ([`Expr::fma`] is one) |
 //! | `/` | of integers gives f64 |
@@ -64,6 +64,6 @@ pub(crate) use syntax::as_i64;
 pub use syntax::{
     Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values,
     arange, complex, constant, diag, diff, diff_n, eval_all, eye, eye_of, flip, gather, host, host_owned, index,
-    linspace, linspace_without_end, outer, pad, precompile, repeat, roll, source, take, take_along_axis, take_axis,
-    tile, tril, triu, where_,
+    linspace, linspace_without_end, outer, pad, precompile, promoted, repeat, roll, source, take, take_along_axis,
+    take_axis, tile, tril, triu, where_,
 };

@@ -69,7 +69,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     pub fn put<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
     where
         I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
-        V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
+        V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>,
     {
         self.view_mut().put(indices, values)
     }
@@ -83,7 +83,7 @@ impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
     pub fn put<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
     where
         I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
-        V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
+        V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>,
     {
         write_at("put", self, indices, values, [PutKernel::Claim, PutKernel::Write(size_of::<T::Storage>())])
     }
@@ -104,7 +104,7 @@ pub fn put_add<'a, T: Element, D: Dimension, I, V>(
 ) -> Result<()>
 where
     I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
-    V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
+    V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>,
 {
     match T::DTYPE {
         DType::I32 | DType::U32 | DType::I64 | DType::U64 => {
@@ -124,7 +124,7 @@ fn write_at<'a, T: Element, D: Dimension, I, V>(
 ) -> Result<()>
 where
     I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
-    V: Rhs<'a, T, I::Dim, Gpu, Elem = T>,
+    V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>,
 {
     target.pending().map_or(Ok(()), Pending::check)?;
     target.layout().lies_within(target.data().len())?;
@@ -135,7 +135,7 @@ where
     }
     let indices = indices.into_expr();
     let shape = indices.shape()?;
-    let (indices, values) = (as_i64(&indices.value, I::Elem::DTYPE), values.into_value().0);
+    let (indices, values) = (as_i64(&indices.value, I::Elem::DTYPE), values.into_promoted().0);
     let indices = DenseOperand::<i64>::of(&indices, &shape, &stream)?;
     let values = DenseOperand::<T>::of(&values, &shape, &stream)?;
     let count = shape.iter().product();

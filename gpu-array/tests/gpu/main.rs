@@ -26,6 +26,7 @@ mod halves;
 mod indexing;
 mod joining;
 mod large;
+mod literals;
 mod math;
 mod owned;
 mod programs;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", complex_numbers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex_functions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", halves::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", literals::TESTS)
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", special::TESTS)

@@ -246,7 +246,7 @@ fn binary<'a, P: Backend>(op: Binary, a: Arg, b: Arg, steps: &[Any<'a, P>]) -> A
 
 fn bits<'a, T: Bits, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
-    R: Rhs<'a, T, IxDyn, P, Elem = T, Dim = IxDyn>,
+    R: Rhs<'a, T, IxDyn, P, Promoted = T, Dim = IxDyn>,
     Any<'a, P>: From<E<'a, T, P>>,
 {
     match op {
@@ -261,7 +261,7 @@ where
 
 fn integers<'a, T: Integer, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
-    R: Rhs<'a, T, IxDyn, P, Elem = T, Dim = IxDyn>,
+    R: Rhs<'a, T, IxDyn, P, Promoted = T, Dim = IxDyn>,
     Any<'a, P>: From<E<'a, T, P>> + From<E<'a, T::Float, P>>,
 {
     match op {
@@ -274,7 +274,7 @@ where
 
 fn floats<'a, T: Float, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
-    R: Rhs<'a, T, IxDyn, P, Elem = T, Dim = IxDyn>,
+    R: Rhs<'a, T, IxDyn, P, Promoted = T, Dim = IxDyn>,
     Any<'a, P>: From<E<'a, T, P>>,
 {
     match op {
@@ -286,7 +286,7 @@ where
 
 fn numbers<'a, T: Number, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
-    R: Rhs<'a, T, IxDyn, P, Elem = T, Dim = IxDyn>,
+    R: Rhs<'a, T, IxDyn, P, Promoted = T, Dim = IxDyn>,
     Any<'a, P>: From<E<'a, T, P>> + From<E<'a, T::Float, P>>,
 {
     match op {
@@ -309,7 +309,7 @@ where
 fn of_two_types<'a, T, U: Element, C: Number, P: Backend, R>(op: Binary, a: &E<'a, T, P>, b: R) -> Any<'a, P>
 where
     T: Promote<U, Output = C>,
-    R: Rhs<'a, T, IxDyn, P, Elem = U, Dim = IxDyn>,
+    R: Rhs<'a, T, IxDyn, P, Promoted = U, Dim = IxDyn>,
     Any<'a, P>: From<E<'a, C, P>> + From<E<'a, C::Float, P>>,
 {
     match op {

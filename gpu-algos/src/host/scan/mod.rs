@@ -145,7 +145,10 @@ fn from_second(mut flags: ArrayViewD<'_, bool>, axis: Axis) -> ArrayViewD<'_, bo
 }
 
 /// Whether each key differs from the one before it along the axis.
-fn changes<K: Copy + PartialEq + Sync, D: Dimension>(keys: &ArrayView<'_, K, D>, axis: Axis) -> Array<bool, D> {
+pub(crate) fn changes<K: Copy + PartialEq + Sync, D: Dimension>(
+    keys: &ArrayView<'_, K, D>,
+    axis: Axis,
+) -> Array<bool, D> {
     let keys = keys.as_standard_layout();
     let mut flags = Array::from_elem(keys.raw_dim(), false);
     // From one to the next along the axis.

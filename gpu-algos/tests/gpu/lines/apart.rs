@@ -6,8 +6,8 @@ use gpu_algos::{
     gpu_array::{
         GpuArray, concatenate,
         expression::{
-            Outside, diag, diff, diff_n, eye_of, flip, outer, pad, repeat, roll, take, take_along_axis, take_axis,
-            tile, tril, triu, where_,
+            Outside, diag, diff, diff_n, eye_of, flip, index, outer, pad, repeat, roll, take, take_along_axis,
+            take_axis, tile, tril, triu, where_,
         },
         hstack, meshgrid, stack, vstack,
     },
@@ -15,7 +15,7 @@ use gpu_algos::{
     matmul::tensordot,
     prelude::*,
 };
-use ndarray::{Axis, MeshIndex, s};
+use ndarray::{Axis, Ix2, MeshIndex, s};
 
 use super::{Lines, OnDevice, OnHost, device_lines, lines};
 
@@ -144,21 +144,31 @@ pub fn products(lines: &mut Lines, gpu: Option<&OnDevice>) {
     }
 }
 
-pub fn scans(lines: &mut Lines, gpu: Option<&OnDevice>) {
-    device_lines! { lines, gpu, "Scans, on a device", [x v i a y];
-        "np.cumsum(x)" => x.cumsum().eval()?;
-        "np.cumsum(x, axis=0)" => x.cumsum().axis(Axis(0)).eval()?;
-        "np.cumsum(x, axis=1)" => x.cumsum().axis(Axis(1)).eval()?;
-        "np.cumprod(v)" => v.cumprod().eval()?;
-        "np.cumsum(i)" => i.cumsum().eval()?;
-        "np.nancumsum(a)" => a.nancumsum().eval()?;
-        "np.maximum.accumulate(v)" => v.cummax().eval()?;
-        "np.minimum.accumulate(x, axis=1)" => x.cummin().axis(Axis(1)).eval()?;
-        "np.cumsum(v[::-1])[::-1]" => v.cumsum().reverse().eval()?;
-        "np.cumsum(v) - v" => v.cumsum().exclusive().eval()?;
-        "np.cumsum(v) / v.sum()" => (v.cumsum() / v.sum()).eval()?;
-        "np.cumsum(y, axis=1) / y.sum(axis=1, keepdims=True)" => (y.cumsum().axis(Axis(1)) / y.sum().axis(Axis(1)).keep_dims()).eval()?;
-        "np.cumsum(x - x.mean())" => (x - x.mean()).cumsum().eval()?;
-        "np.cumsum(v * 2) + 1" => v.cumsum().map(|sum| 2.0 * sum + 1.0).eval()?;
+pub fn scans(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
+    lines! { lines, gpu, host, "Scans", [x v i a y m z];
+        "np.cumsum(x)" => x.cumsum();
+        "np.cumsum(x, axis=0)" => x.cumsum().axis(Axis(0));
+        "np.cumsum(x, axis=1)" => x.cumsum().axis(Axis(1));
+        "np.cumprod(v)" => v.cumprod();
+        "np.cumsum(i)" => i.cumsum();
+        "np.nancumsum(a)" => a.nancumsum();
+        "np.maximum.accumulate(v)" => v.cummax();
+        "np.minimum.accumulate(x, axis=1)" => x.cummin().axis(Axis(1));
+        "np.cumsum(v[::-1])[::-1]" => v.cumsum().reverse();
+        "np.cumsum(v) - v" => v.cumsum().exclusive();
+        "np.cumsum(v) / v.sum()" => (v.cumsum() / v.sum());
+        "np.cumsum(y, axis=1) / y.sum(axis=1, keepdims=True)" => (y.cumsum().axis(Axis(1)) / y.sum().axis(Axis(1)).keep_dims());
+        "np.cumsum(x - x.mean())" => (x - x.mean()).cumsum();
+        "np.cumsum(v * 2) + 1" => (v * 2).cumsum() + 1;
+        "np.cumsum(m)" => m.cumsum();
+        "np.cumsum(z)" => z.cumsum();
+        "np.nancumprod(a)" => a.nancumprod();
+        "np.fmax.accumulate(a)" => a.nancummax();
+        "np.cumsum(x > 0, axis=1)" => x.gt(0).cumsum().axis(Axis(1));
+        "1 - np.cumsum(v) / v.sum()" => 1 - v.cumsum() / v.sum();
+        "(np.cumsum(y) >= y.sum() / 2).argmax()" => y.cumsum().into_expr().ge(y.sum() / 2).argmax();
+        "v - np.maximum.accumulate(v)" => v - v.cummax();
+        "(np.maximum.accumulate(v) - v).max()" => (v.cummax() - v).max();
+        "np.cumsum(x, axis=0) / (np.arange(3)[:, None] + 1)" => x.cumsum().axis(Axis(0)) / (index::<Ix2, _>(Axis(0)) + 1);
     }
 }

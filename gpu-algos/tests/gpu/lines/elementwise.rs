@@ -41,6 +41,14 @@ pub fn arithmetic(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHos
         "n + k" => n + k;
         "f + x" => f + x;
         "f * 2.0" => f * 2.0f32;
+        "f * 2.0 + 1" => f * 2.0 + 1;
+        "2 * x + 1" => 2 * x + 1;
+        "1 / y" => 1 / y;
+        "i * 0.5" => i * 0.5;
+        "1.5 - n" => 1.5 - n;
+        "i + 1.0" => i + 1.0;
+        "k % 2.5" => k % 2.5;
+        "2 * z + 1" => 2 * z + 1;
         "z + z" => z + z;
         "z * z" => z * z;
         "z / (2 + 1j)" => z / gpu_algos::gpu_array::Complex::new(2.0, 1.0);
@@ -154,6 +162,15 @@ pub fn masks(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.where(np.isnan(a), 0.0, a)" => where_(a.is_nan(), 0.0, a);
         "np.where(i > 0, i, -i)" => where_(i.gt(0), i, -i);
         "x * m" => x * m.cast::<f64>();
+        "x * m - 1" => x * m - 1;
+        "m + 1" => m + 1;
+        "0.5 * m" => 0.5 * m;
+        "np.where(x > 0, x, 0)" => where_(x.gt(0), x, 0);
+        "np.where(i > 2, i, 0.5)" => where_(i.gt(2), i, 0.5);
+        "np.where(m, 1, x)" => where_(m, 1, x);
+        "np.where(m, x, i)" => where_(m, x, i);
+        "np.clip(x, 0, 1)" => x.clamp(0, 1);
+        "i > 1.5" => i.gt(1.5);
         "np.abs(x - y) < 1.0" => (x - y).abs().lt(1.0);
         "np.maximum(x, 0) / (y + 1)" => x.maximum(0.0) / (y + 1.0);
     }
@@ -173,6 +190,10 @@ pub fn types(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "k.astype(np.uint8)" => k.cast::<u8>();
         "x.astype(np.float16).astype(np.float32)" => x.cast::<f16>().cast::<f32>();
         "(x.astype(np.float16) + np.float16(1)).astype(np.float32)" => (x.cast::<f16>() + f16::ONE).cast::<f32>();
+        "(2.0 * x.astype(np.float16) + 1).astype(np.float32)" => (2.0 * x.cast::<f16>() + 1).cast::<f32>();
+        "np.maximum(x.astype(np.float16), 0.1).astype(np.float32)" => x.cast::<f16>().maximum(0.1).cast::<f32>();
+        "np.where(x > 0, x.astype(np.float16), 0.1).astype(np.float32)" => where_(x.gt(0), x.cast::<f16>(), 0.1).cast::<f32>();
+        "np.where(x > 0, 0.1, x.astype(np.float16)).astype(np.float32)" => where_(x.gt(0), 0.1, x.cast::<f16>()).cast::<f32>();
         "(f.astype(np.float64) * 3).astype(np.float32)" => (f.cast::<f64>() * 3.0).cast::<f32>();
         "x.astype(np.float32)  # exact in bfloat16" => x.cast::<bf16>().cast::<f32>();
     }

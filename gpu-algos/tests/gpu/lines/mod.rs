@@ -285,7 +285,7 @@ fn all(gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) -> Lines {
     apart::parts(&mut lines, gpu);
     apart::small_matrices(&mut lines, gpu);
     apart::products(&mut lines, gpu);
-    apart::scans(&mut lines, gpu);
+    apart::scans(&mut lines, gpu, host);
     lines
 }
 

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::expr::{Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, OwnedRhs, Rhs};
 use crate::{
     Element, GpuArray, GpuView, GpuViewMut, Result,
-    element::{OwnedHost, c64, c128},
+    element::OwnedHost,
     expression::graph::{Leaf, LeafMemory, Op, OwnedBuffer, Value},
     layout::Layout,
     pending::Pending,
@@ -27,7 +27,9 @@ macro_rules! expressions {
             }
         }
 
-        impl<'a, $($generics)*, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, $place> for $type {}
+        impl<'a, $($generics)*, U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'a, T, D, $place> for $type {
+            type Promoted = U;
+        }
 
         impl<'a, $($generics)*, U: Element, E: Dimension, D: DimMax<E> + Dimension> IntoOperand<'a, D, $place> for $type {
             type Elem = U;
@@ -48,7 +50,9 @@ expressions! {
     ['r] &'a GpuViewMut<'r, U, E>, Gpu;
 }
 
-impl<U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'_, T, D, Gpu> for GpuArray<U, E> {}
+impl<U: Element, E: Dimension, T: Element, D: DimMax<E> + Dimension> Rhs<'_, T, D, Gpu> for GpuArray<U, E> {
+    type Promoted = U;
+}
 
 impl<'a, U: Element, E: Dimension, D: DimMax<E> + Dimension> IntoOperand<'a, D, Gpu> for GpuArray<U, E> {
     type Elem = U;
@@ -81,30 +85,6 @@ owned_rhs! {
     ['a, 'r,] &'r GpuView<'a, U, E>, 'a;
     ['a, 'r,] &'a GpuViewMut<'r, U, E>, 'a;
 }
-
-impl<T: Element, D: Dimension> OwnedRhs<T, D> for T {
-    type Elem = T;
-    type Expr<V: Element> = Expr<'static, V, D>;
-    fn after<V: Element>(self, left: Operand<'static>, operation: Operation) -> Self::Expr<V> {
-        Expr::of(Value::binary(operation.op, V::DTYPE, operation.common, left.0, Value::scalar(self)))
-    }
-}
-
-/// Real scalars beside complex numbers of their precision.
-macro_rules! real_scalars {
-    ($($real:ty, $complex:ty;)*) => {$(
-        impl<D: Dimension, P: Backend> Rhs<'_, $complex, D, P> for $real {}
-
-        impl<D: Dimension> OwnedRhs<$complex, D> for $real {
-            type Elem = $real;
-            type Expr<V: Element> = Expr<'static, V, D>;
-            fn after<V: Element>(self, left: Operand<'static>, operation: Operation) -> Self::Expr<V> {
-                Expr::of(Value::binary(operation.op, V::DTYPE, operation.common, left.0, Value::scalar(self)))
-            }
-        }
-    )*};
-}
-real_scalars! { f32, c64; f64, c128; }
 
 /// An array on the host, or a view of one, as an expression that is evaluated by the CPU's threads.
 ///

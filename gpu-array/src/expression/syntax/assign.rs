@@ -87,7 +87,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     pub fn assign_where<'a, M, V>(&mut self, mask: M, value: V) -> Result<()>
     where
         M: IntoExpr<'a, Elem = bool, Backend = Gpu>,
-        V: Rhs<'a, T, D, Gpu, Elem = T>,
+        V: Rhs<'a, T, D, Gpu, Promoted = T>,
     {
         self.view_mut().assign_where(mask, value)
     }
@@ -124,9 +124,9 @@ impl<'v, T: Element, D: Dimension> GpuViewMut<'v, T, D> {
     pub fn assign_where<'a, M, V>(&mut self, mask: M, value: V) -> Result<()>
     where
         M: IntoExpr<'a, Elem = bool, Backend = Gpu>,
-        V: Rhs<'a, T, D, Gpu, Elem = T>,
+        V: Rhs<'a, T, D, Gpu, Promoted = T>,
     {
-        self.select(mask.into_expr().value, value.into_value().0)
+        self.select(mask.into_expr().value, value.into_promoted().0)
     }
 
     /// Overwrites the elements at which the mask is true.
@@ -183,13 +183,13 @@ macro_rules! assigning {
     (@one [$($life:tt)*] $left:ty, $trait:ident $method:ident $op:ident $symbol:literal $kind:ident) => {
         impl<'a, $($life)* T: $kind, D: Dimension, R: Rhs<'a, T, D, Gpu>> $trait<R> for $left
         where
-            T: Promote<R::Elem, Output = T>,
+            T: Promote<R::Promoted, Output = T>,
         {
             /// In place, in one kernel. Where that fails the array stays as it is, and every later call that reads or writes its elements returns the
             /// error ([`GpuArray::take_error`]).
             #[track_caller]
             fn $method(&mut self, right: R) {
-                in_place(&self.view_mut(), Op::$op, $symbol, right.into_value());
+                in_place(&self.view_mut(), Op::$op, $symbol, right.into_promoted());
             }
         }
     };

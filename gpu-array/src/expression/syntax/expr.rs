@@ -50,10 +50,10 @@ use crate::{
 /// # }
 /// ```
 ///
-/// A scalar has the element type of the array that it stands beside:
+/// A scalar has the element type of the array that it stands beside, or is a literal of another kind of number, as NumPy's `2 * x` ([`Rhs`]):
 /// ```compile_fail,E0277
 /// # fn test(x: gpu_array::GpuArray<i32, ndarray::Ix1>) {
-/// let scaled = &x * 2.5f32; // x.cast::<f32>() * 2.5
+/// let scaled = &x * 2.5f32; // &x * 2.5 for f64, x.cast::<f32>() * 2.5
 /// # }
 /// ```
 ///
@@ -144,15 +144,51 @@ pub trait IntoExpr<'a> {
 }
 
 /// The right operand of an operation whose left one has elements of type `T`, rank `D` and place `P`: an array, a view or an expression of that
-/// place, or a scalar of the type `T` itself, or of its parts where that is complex.
+/// place, or a scalar.
+///
+/// # Scalars
+/// A scalar has the type `T` itself, or that of its parts where that is complex. Numbers of another kind are those of NumPy's Python scalars, so that
+/// a literal needs no suffix anywhere:
+///
+/// | elements | `i32` beside them | `f64` beside them |
+/// |---|---|---|
+/// | `f16`, `bf16` | is rounded to their type | is rounded to their type |
+/// | `f32`, `f64`, complex | is rounded to their type | |
+/// | integers | | both become `f64` |
+/// | `bool` | both become `i64` | both become `f64` |
+///
+/// ```
+/// use gpu_array::{expression::host, f16};
+/// let (x, i) = (ndarray::array![f16::ONE, f16::NEG_ONE], ndarray::array![3, 4]);
+/// let (x, i) = (host(&x), host(&i));
+/// assert_eq!((2.0 * &x + 1).maximum(0.0).eval()?, ndarray::array![f16::from_f64(3.0), f16::ZERO]);
+/// assert_eq!((&i * 0.5).eval()?, ndarray::array![1.5, 2.0]);
+/// assert_eq!((i.gt(3) + 1).eval()?, ndarray::array![1i64, 2]);
+/// # Ok::<(), gpu_array::ArrayError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be combined with an array of `{T}` on `{P}`",
-    label = "neither an array or expression on `{P}` nor a scalar of type `{T}`",
-    note = "a scalar has the array's own element type (`2.0 * &x` for floats and complex numbers, `2 * &x` for integers); `.cast::<f64>()` makes another",
+    label = "neither an array or expression on `{P}` nor a scalar that goes with `{T}`",
+    note = "a scalar has the array's own element type, or is a literal without a suffix (`2.0 * &x`, `2 * &x`); `.cast::<f64>()` makes another",
     note = "arrays are taken as `&x`, or as `x` to give them up; arrays on the host and on a GPU do not mix: `GpuArray::from_ndarray` and \
             `to_ndarray` copy"
 )]
-pub trait Rhs<'a, T: Element, D: Dimension, P: Backend>: IntoOperand<'a, D, P> {}
+pub trait Rhs<'a, T: Element, D: Dimension, P: Backend>: IntoOperand<'a, D, P> + Sized {
+    /// Its element type beside values of type `T`: its own, but that of a literal follows `T`.
+    type Promoted: Element;
+
+    /// The operand, of that type.
+    #[doc(hidden)]
+    fn into_promoted(self) -> Operand<'a> {
+        Operand(self.into_value().0.cast(Self::Promoted::DTYPE))
+    }
+}
+
+/// The element type of an operand.
+pub(super) type ElemOf<'a, X, D, P> = <X as IntoOperand<'a, D, P>>::Elem;
+
+/// The rank of an operation with an operand.
+pub(super) type DimOf<'a, X, D, P> = <X as IntoOperand<'a, D, P>>::Dim;
 
 /// An operand beside one of rank `D` and place `P`: an array, a view or an expression of that place, or a scalar.
 #[diagnostic::on_unimplemented(
@@ -175,11 +211,11 @@ pub trait IntoOperand<'a, D: Dimension, P: Backend> {
 /// lifetime of that operand.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be combined with an array of `{T}` on a GPU",
-    label = "neither an array or expression on a GPU nor a scalar of type `{T}`",
-    note = "a scalar has the array's own element type (`2.0 * x` for floats, `2 * x` for integers); `.cast::<f64>()` makes another"
+    label = "neither an array or expression on a GPU nor a scalar that goes with `{T}`",
+    note = "a scalar has the array's own element type, or is a literal without a suffix (`2.0 * x`, `2 * x`); `.cast::<f64>()` makes another"
 )]
 pub trait OwnedRhs<T: Element, D: Dimension> {
-    /// Its element type.
+    /// Its element type beside values of type `T` ([`Rhs::Promoted`]).
     type Elem: Element;
     /// The expression of both operands, with values of type `V`.
     type Expr<V: Element>;
@@ -204,16 +240,6 @@ pub struct Operand<'a>(pub(crate) Value<'a>);
 impl fmt::Debug for Operand<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
-    }
-}
-
-impl<T: Element, D: Dimension, P: Backend> Rhs<'_, T, D, P> for T {}
-
-impl<'a, T: Element, D: Dimension, P: Backend> IntoOperand<'a, D, P> for T {
-    type Elem = T;
-    type Dim = D;
-    fn into_value(self) -> Operand<'a> {
-        Operand(Value::scalar(self))
     }
 }
 

@@ -5,7 +5,7 @@
 use ndarray::Dimension;
 
 use super::{
-    expr::{Backend, Expr, Gpu, IntoExpr, IntoOperand, Rhs},
+    expr::{Backend, DimOf, ElemOf, Expr, Gpu, IntoExpr, IntoOperand, Rhs},
     operators::{Common, binary},
 };
 use crate::{
@@ -230,8 +230,8 @@ macro_rules! functions {
             pub fn clamp<$($life)* L, H>($($ref)* $self, low: L, high: H) -> Expr<'a, T, H::Dim, $place>
             where
                 T: Number,
-                L: Rhs<'a, T, D, $place, Elem = T>,
-                H: Rhs<'a, T, L::Dim, $place, Elem = T>,
+                L: Rhs<'a, T, D, $place, Promoted = T>,
+                H: Rhs<'a, T, L::Dim, $place, Promoted = T>,
             {
                 let above = binary::<T, T, _, _, _, _>(Op::Maximum, $self.to_expr(), low);
                 binary::<T, T, _, _, _, _>(Op::Minimum, above, high)
@@ -243,15 +243,15 @@ macro_rules! functions {
             pub fn fma<$($life)* B, C>($($ref)* $self, b: B, c: C) -> Expr<'a, T, C::Dim, $place>
             where
                 T: Float,
-                B: Rhs<'a, T, D, $place, Elem = T>,
-                C: Rhs<'a, T, B::Dim, $place, Elem = T>,
+                B: Rhs<'a, T, D, $place, Promoted = T>,
+                C: Rhs<'a, T, B::Dim, $place, Promoted = T>,
             {
-                let args = [$self.to_expr().value, b.into_value().0, c.into_value().0];
+                let args = [$self.to_expr().value, b.into_promoted().0, c.into_promoted().0];
                 Expr::of(Value::ternary(Op::Fma, T::DTYPE, args))
             }
         }
 
-        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, Common<T, R::Elem>;
+        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, Common<T, R::Promoted>;
             /// The smaller of the two; NaN where one of them is.
             minimum Minimum;
             /// The larger of the two; NaN where one of them is.
@@ -266,7 +266,7 @@ macro_rules! functions {
             /// NumPy's, which has the sign of the divisor.
             fmod Fmod;
         }
-        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Numeric, Common<T, R::Elem>;
+        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Numeric, Common<T, R::Promoted>;
             /// x to the power of the other. Integers wrap; to a negative power they give 1 for x = 1, 1 or -1 for x = -1, else 0. Floats within 8 ulp
             /// for f32 and 2 for f64.
             ///
@@ -291,7 +291,7 @@ macro_rules! functions {
             /// Whether it is greater than the other or equal, at each place.
             ge GreaterEqual;
         }
-        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, <Common<T, R::Elem> as Number>::Float;
+        functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, <Common<T, R::Promoted> as Number>::Float;
             /// x with the sign of the other, also of -0 and of NaN.
             copysign CopySign;
             /// The next floating-point number from x towards the other: the other itself where they are equal, NaN where one is.
@@ -315,7 +315,7 @@ macro_rules! functions {
             pub fn $name<$($life)* R>($($ref)* $self, other: R) -> Expr<'a, $value, R::Dim, $place>
             where
                 R: Rhs<'a, T, D, $place>,
-                T: Promote<R::Elem, Output: $kind>,
+                T: Promote<R::Promoted, Output: $kind>,
             {
                 functions!(@call $op, $value, $self, other)
             }
@@ -335,7 +335,7 @@ macro_rules! functions {
         binary::<$value, $value, _, _, _, _>(Op::Hypot, $self.to_expr(), $other)
     };
     (@call $op:ident, $value:ty, $self:ident, $other:ident) => {
-        binary::<Common<T, R::Elem>, $value, _, _, _, _>(Op::$op, $self.to_expr(), $other)
+        binary::<Common<T, R::Promoted>, $value, _, _, _, _>(Op::$op, $self.to_expr(), $other)
     };
 }
 
@@ -344,24 +344,30 @@ functions! { impl [T: Element, D: Dimension] GpuArray<T, D>, Gpu, fn ['a,], [&'a
 functions! { impl ['a, T: Element, D: Dimension] GpuView<'a, T, D>, Gpu, fn [], [&] self }
 functions! { impl ['v, T: Element, D: Dimension] GpuViewMut<'v, T, D>, Gpu, fn ['a,], [&'a] self }
 
-/// `a` where the condition holds, else `b`. Both have one element type; each may be a scalar.
+/// `a` where the condition holds, else `b`, in their common type. Each may be a scalar, whose type follows the other's ([`Rhs`]).
 ///
 /// ```
 /// use gpu_array::expression::{host, where_};
 /// let x = ndarray::array![-1.0, 4.0, 9.0];
 /// let x = host(&x);
 /// assert_eq!(where_(x.ge(0.0), x.sqrt(), 0.0).eval()?, ndarray::array![0.0, 2.0, 3.0]);
+/// assert_eq!(where_(x.ge(0.0), 1, &x).eval()?, ndarray::array![-1.0, 1.0, 1.0]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[doc(alias = "where")]
-pub fn where_<'a, C, A, B>(condition: C, a: A, b: B) -> Expr<'a, A::Elem, B::Dim, C::Backend>
+#[expect(clippy::type_complexity, reason = "the type of each branch follows that of the other")]
+pub fn where_<'a, C, A, B>(condition: C, a: A, b: B) -> Expr<'a, Common<A::Promoted, B::Promoted>, B::Dim, C::Backend>
 where
     C: IntoExpr<'a, Elem = bool>,
     A: IntoOperand<'a, C::Dim, C::Backend>,
-    B: IntoOperand<'a, A::Dim, C::Backend, Elem = A::Elem>,
+    B: IntoOperand<'a, DimOf<'a, A, C::Dim, C::Backend>, C::Backend>,
+    A: Rhs<'a, ElemOf<'a, B, DimOf<'a, A, C::Dim, C::Backend>, C::Backend>, C::Dim, C::Backend>,
+    B: Rhs<'a, ElemOf<'a, A, C::Dim, C::Backend>, DimOf<'a, A, C::Dim, C::Backend>, C::Backend>,
+    A::Promoted: Promote<B::Promoted>,
 {
-    let args = [condition.into_expr().value, a.into_value().0, b.into_value().0];
-    Expr::of(Value::ternary(Op::Select, <A::Elem as Element>::DTYPE, args))
+    let dtype = <Common<A::Promoted, B::Promoted> as Element>::DTYPE;
+    let [a, b] = [a.into_promoted().0, b.into_promoted().0].map(|value| value.cast(dtype));
+    Expr::of(Value::ternary(Op::Select, dtype, [condition.into_expr().value, a, b]))
 }
 
 /// The complex numbers of real and imaginary parts; each may be a scalar. Parts of f16 and bf16 give `Complex<f32>`. Unlike `re + im * i` it rounds nothing
@@ -377,8 +383,8 @@ where
 pub fn complex<'a, A, B>(re: A, im: B) -> Expr<'a, <A::Elem as Float>::Complex, B::Dim, A::Backend>
 where
     A: IntoExpr<'a, Elem: Float>,
-    B: Rhs<'a, A::Elem, A::Dim, A::Backend, Elem = A::Elem>,
+    B: Rhs<'a, A::Elem, A::Dim, A::Backend, Promoted = A::Elem>,
 {
     let dtype = <A::Elem as Float>::Complex::DTYPE;
-    Expr::of(Value::binary(Op::Complex, dtype, dtype.part(), re.into_expr().value, im.into_value().0))
+    Expr::of(Value::binary(Op::Complex, dtype, dtype.part(), re.into_expr().value, im.into_promoted().0))
 }

@@ -175,12 +175,12 @@ macro_rules! functions {
             pub fn ldexp<$($life)* R>($($ref)* $self, exponent: R) -> Expr<'a, T::Float, R::Dim, $place>
             where
                 T: Number,
-                R: Rhs<'a, i32, D, $place, Elem = i32>,
+                R: Rhs<'a, i32, D, $place, Promoted = i32>,
             {
                 // The exponents become floats: those that are rounded give 0 or infinity anyway.
                 let (dtype, computed) = (T::Float::DTYPE, holding_integers(T::Float::DTYPE));
                 let x = $self.to_expr().value.cast(dtype);
-                Expr::of(Value::binary(Op::Ldexp, computed, computed, x, exponent.into_value().0).cast(dtype))
+                Expr::of(Value::binary(Op::Ldexp, computed, computed, x, exponent.into_promoted().0).cast(dtype))
             }
         }
     };

@@ -1,6 +1,6 @@
 //! The types, operators and functions by which users write expressions.
 //!
-//! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `functions.rs`, `math.rs`, `make.rs`, `matrices.rs` and
+//! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `scalars.rs`, `functions.rs`, `math.rs`, `make.rs`, `matrices.rs` and
 //! `along.rs` build larger ones of them.
 //! `evaluate.rs`, `assign.rs` and `precompile.rs` hand them over to the evaluators of a backend (`backend.rs`).
 
@@ -16,6 +16,7 @@ mod math;
 mod matrices;
 mod operators;
 mod precompile;
+mod scalars;
 
 pub use along::{take_along_axis, take_axis};
 pub use arrays::{constant, host, host_owned};
@@ -29,3 +30,4 @@ pub use make::{
 };
 pub use matrices::{diag, eye, eye_of, outer, tril, triu};
 pub use precompile::{Precompile, precompile};
+pub use scalars::promoted;

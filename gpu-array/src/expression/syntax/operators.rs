@@ -1,14 +1,12 @@
-//! Operators on arrays, views and expressions, and scalars on their left.
+//! Operators on arrays, views and expressions. `scalars.rs` has those with a scalar on the left.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
-use half::{bf16, f16};
 use ndarray::Dimension;
 
 use super::expr::{Backend, Expr, Gpu, Operand, Operation, OwnedRhs, Rhs};
 use crate::{
     Bits, Element, GpuArray, GpuView, Integer, Number, Numeric, Promote,
-    element::{c64, c128},
     expression::graph::{Op, Value},
 };
 
@@ -27,29 +25,29 @@ where
     P: Backend,
     R: Rhs<'a, T, D, P>,
 {
-    Expr::of(Value::binary(op, V::DTYPE, C::DTYPE, a.value, b.into_value().0))
+    Expr::of(Value::binary(op, V::DTYPE, C::DTYPE, a.value, b.into_promoted().0))
 }
 
 /// The operators of one left type.
 macro_rules! left {
     ([$($generics:tt)*] $left:ty, $place:ty) => {
-        left!(@binary [$($generics)*] $left, $place, Add add Add, Numeric, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, Sub sub Subtract, Numeric, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, Mul mul Multiply, Numeric, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, Rem rem Remainder, Number, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, BitAnd bitand And, Bits, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, BitOr bitor Or, Bits, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, BitXor bitxor Xor, Bits, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, Shl shl ShiftLeft, Integer, Common<T, R::Elem>);
-        left!(@binary [$($generics)*] $left, $place, Shr shr ShiftRight, Integer, Common<T, R::Elem>);
+        left!(@binary [$($generics)*] $left, $place, Add add Add, Numeric, Common<T, R::Promoted>);
+        left!(@binary [$($generics)*] $left, $place, Sub sub Subtract, Numeric, Common<T, R::Promoted>);
+        left!(@binary [$($generics)*] $left, $place, Mul mul Multiply, Numeric, Common<T, R::Promoted>);
+        left!(@binary [$($generics)*] $left, $place, Rem rem Remainder, Number, Common<T, R::Promoted>);
+        left!(@binary [$($generics)*] $left, $place, BitAnd bitand And, Bits, Common<T, R::Promoted>);
+        left!(@binary [$($generics)*] $left, $place, BitOr bitor Or, Bits, Common<T, R::Promoted>);
+        left!(@binary [$($generics)*] $left, $place, BitXor bitxor Xor, Bits, Common<T, R::Promoted>);
+        left!(@binary [$($generics)*] $left, $place, Shl shl ShiftLeft, Integer, Common<T, R::Promoted>);
+        left!(@binary [$($generics)*] $left, $place, Shr shr ShiftRight, Integer, Common<T, R::Promoted>);
 
         impl<'a, $($generics)*, T, D: Dimension, R: Rhs<'a, T, D, $place>> Div<R> for $left
         where
-            T: Element + Promote<R::Elem, Output: Numeric>,
+            T: Element + Promote<R::Promoted, Output: Numeric>,
         {
-            type Output = Expr<'a, <Common<T, R::Elem> as Numeric>::Inexact, R::Dim, $place>;
+            type Output = Expr<'a, <Common<T, R::Promoted> as Numeric>::Inexact, R::Dim, $place>;
             fn div(self, right: R) -> Self::Output {
-                binary::<<Common<T, R::Elem> as Numeric>::Inexact, _, _, _, _, _>(Op::Divide, self.to_expr(), right)
+                binary::<<Common<T, R::Promoted> as Numeric>::Inexact, _, _, _, _, _>(Op::Divide, self.to_expr(), right)
             }
         }
 
@@ -70,7 +68,7 @@ macro_rules! left {
     (@binary [$($generics:tt)*] $left:ty, $place:ty, $trait:ident $method:ident $op:ident, $kind:ident, $output:ty) => {
         impl<'a, $($generics)*, T, D: Dimension, R: Rhs<'a, T, D, $place>> $trait<R> for $left
         where
-            T: Element + Promote<R::Elem, Output: $kind>,
+            T: Element + Promote<R::Promoted, Output: $kind>,
         {
             type Output = Expr<'a, $output, R::Dim, $place>;
             fn $method(self, right: R) -> Self::Output {
@@ -128,64 +126,3 @@ impl<T: Bits, D: Dimension> Not for GpuArray<T, D> {
         !self.into_owned_expr()
     }
 }
-
-/// `scalar op right` for scalars of the right side's element type, and real ones with complex numbers on the right.
-macro_rules! scalars {
-    (@scalar $scalar:ty, $element:ty, ($($trait:ident $method:ident $op:ident $value:ident),*)) => {
-        $(
-            scalars!(@one $scalar, $element, $trait $method $op $value, [P: Backend] Expr<'a, $element, D, P>, P);
-            scalars!(@one $scalar, $element, $trait $method $op $value, ['r, P: Backend] &'r Expr<'a, $element, D, P>, P);
-            scalars!(@one $scalar, $element, $trait $method $op $value, ['r] &'a GpuArray<$element, D>, Gpu);
-            scalars!(@owned $scalar, $element, $trait $method $op $value);
-            scalars!(@one $scalar, $element, $trait $method $op $value, ['r] GpuView<'a, $element, D>, Gpu);
-            scalars!(@one $scalar, $element, $trait $method $op $value, ['r] &'r GpuView<'a, $element, D>, Gpu);
-        )*
-    };
-    (@one $scalar:ty, $element:ty, $trait:ident $method:ident $op:ident Same, [$($generics:tt)*] $right:ty, $place:ty) => {
-        scalars!(@impl $scalar, $trait $method $op, $element, [$($generics)*] $right, $place);
-    };
-    (@one $scalar:ty, $element:ty, $trait:ident $method:ident $op:ident Float, [$($generics:tt)*] $right:ty, $place:ty) => {
-        scalars!(@impl $scalar, $trait $method $op, <$element as Numeric>::Inexact, [$($generics)*] $right, $place);
-    };
-    (@owned $scalar:ty, $element:ty, $trait:ident $method:ident $op:ident Same) => {
-        scalars!(@owned_impl $scalar, $element, $trait $method, $element);
-    };
-    (@owned $scalar:ty, $element:ty, $trait:ident $method:ident $op:ident Float) => {
-        scalars!(@owned_impl $scalar, $element, $trait $method, <$element as Numeric>::Inexact);
-    };
-    (@owned_impl $scalar:ty, $element:ty, $trait:ident $method:ident, $value:ty) => {
-        impl<D: Dimension> $trait<GpuArray<$element, D>> for $scalar {
-            type Output = Expr<'static, $value, D>;
-            fn $method(self, right: GpuArray<$element, D>) -> Self::Output {
-                $trait::$method(self, right.into_owned_expr())
-            }
-        }
-    };
-    (@impl $scalar:ty, $trait:ident $method:ident $op:ident, $value:ty, [$($generics:tt)*] $right:ty, $place:ty) => {
-        impl<'a, $($generics)*, D: Dimension> $trait<$right> for $scalar {
-            type Output = Expr<'a, $value, D, $place>;
-            fn $method(self, right: $right) -> Self::Output {
-                let left = Value::scalar(self);
-                let dtype = <$value as Element>::DTYPE;
-                Expr::of(Value::binary(Op::$op, dtype, dtype, left, right.to_expr().value))
-            }
-        }
-    };
-}
-
-macro_rules! scalar_operators {
-    ($($scalar:ty)*; $operators:tt) => {
-        $(scalars!(@scalar $scalar, $scalar, $operators);)*
-    };
-}
-
-scalar_operators!(i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; (
-    Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Rem rem Remainder Same, Div div Divide Float
-));
-scalar_operators!(c64 c128; (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));
-scalars!(@scalar f32, c64, (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));
-scalars!(@scalar f64, c128, (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));
-scalar_operators!(bool i8 i16 i32 i64 u8 u16 u32 u64; (
-    BitAnd bitand And Same, BitOr bitor Or Same, BitXor bitxor Xor Same
-));
-scalar_operators!(i8 i16 i32 i64 u8 u16 u32 u64; (Shl shl ShiftLeft Same, Shr shr ShiftRight Same));
