@@ -329,18 +329,26 @@ impl Device {
 
     /// Waits for the main stream and those of [`Stream::new`], but for those that are captured.
     fn synchronize_streams(&self, current: &Current) -> Result<()> {
-        let owned: Vec<_> = lock(&self.0.streams).iter().filter_map(Weak::upgrade).collect();
-        let streams = owned.into_iter().map(|owned| Stream::of(self.clone(), owned));
-        // Marks behind the work of each: a capture may begin while this thread waits for them.
-        let mark = |stream: Stream| {
+        let streams: Vec<_> = lock(&self.0.streams).clone();
+        // Marks behind the work of each: a capture may begin while this thread waits for them. A stream is held no longer than its mark takes, since
+        // `Stream::into_cust` asks for the only handle.
+        let mark = |weak: Option<&Weak<_>>| {
+            // Dropped when captures may go on.
+            let stream;
             let _steady = self.0.captures.steady();
+            stream = match weak.map(Weak::upgrade) {
+                None => self.stream(),
+                Some(Some(owned)) => Stream::of(self.clone(), owned),
+                Some(None) => return Ok(None),
+            };
             match self.0.capture_of(stream.as_raw(), current) {
                 Ok(None) => Event::untimed_on(&stream, current).map(Some),
                 Err(error @ DriverError::DeviceLost { .. }) => Err(error),
                 _ => Ok(None),
             }
         };
-        let marks = std::iter::once(self.stream()).chain(streams).map(mark).collect::<Result<Vec<_>>>()?;
+        let all = std::iter::once(None).chain(streams.iter().map(Some));
+        let marks = all.map(mark).collect::<Result<Vec<_>>>()?;
         marks.into_iter().flatten().try_for_each(|mark| mark.synchronize_quietly())
     }
 }
