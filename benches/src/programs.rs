@@ -5,11 +5,17 @@ use gpu_sparse::Scalar;
 use crate::{
     algos as of_algos, arrays as of_arrays,
     harness::Harness,
-    peers, random as of_random,
+    memory as of_memory, peers, random as of_random,
     sparse::{self as of_sparse, Case, ElementType, Input},
 };
 
-pub use crate::{memory::figures as memory, primitives::figures as primitives};
+pub use crate::primitives::figures as primitives;
+
+/// The machine's ceilings, arrays, and launches beside the driver's own.
+pub fn memory(harness: &mut Harness) {
+    of_memory::figures(harness);
+    peers::launches(harness);
+}
 
 /// Expressions, copies between layouts, and the peers' expressions.
 pub fn arrays(harness: &mut Harness) {

@@ -13,7 +13,7 @@ pub use read::KERNELS;
 
 use crate::harness::Harness;
 
-/// The machine's ceilings, then arrays.
+/// The machine's ceilings, then arrays and launches.
 pub fn figures(harness: &mut Harness) {
     ceilings(harness);
     arrays(harness);

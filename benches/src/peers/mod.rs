@@ -65,6 +65,17 @@ pub fn sparse<T: Real>(harness: &mut Harness, input: &Input<'_, T>) {
     left_out(harness, if harness.on_gpu() { "cusparse" } else { "faer" });
 }
 
+/// Launches through the driver.
+pub fn launches(harness: &mut Harness) {
+    if !harness.peers() || !harness.on_gpu() {
+        return;
+    }
+    #[cfg(feature = "peers")]
+    driver::launches(harness);
+    #[cfg(not(feature = "peers"))]
+    left_out(harness, "culaunchkernel");
+}
+
 /// Dot products, norms, reductions and scans on the CPU, and on a device products of dense matrices too.
 pub fn dense(harness: &mut Harness) {
     if !harness.peers() {
@@ -74,10 +85,7 @@ pub fn dense(harness: &mut Harness) {
     reductions::figures(harness);
     scans::figures(harness);
     #[cfg(feature = "peers")]
-    {
-        cublas::figures(harness);
-        driver::launches(harness);
-    }
+    cublas::figures(harness);
     #[cfg(not(feature = "peers"))]
     if harness.on_gpu() {
         left_out(harness, "cublas");

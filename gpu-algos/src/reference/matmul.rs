@@ -1,6 +1,6 @@
 //! The definition of matrix products and of sums of products over pairs of axes.
 
-use ndarray::{Array, ArrayD, ArrayView, ArrayView2, ArrayViewD, Axis, Dimension, Ix2, IxDyn, indices};
+use ndarray::{Array, ArrayD, ArrayView, ArrayView1, ArrayView2, ArrayViewD, Axis, Dimension, Ix2, IxDyn, indices};
 
 use crate::{
     Result,
@@ -31,18 +31,10 @@ where
     D: MatmulDim<E>,
     E: Dimension,
 {
-    let (shape, a, b) = MatmulShape::on_host(a.into().into_dyn(), b.into().into_dyn())?;
-    let mut c = Vec::new();
-    for at in indices(IxDyn(&shape.batch)) {
-        let (a, b) = (matrix_at(&a, at.slice()), matrix_at(&b, at.slice()));
-        for row in a.rows() {
-            for column in b.columns() {
-                let terms = row.iter().zip(column);
-                c.push(T::rounded(terms.fold(T::NO_TERMS, |sum, (&x, &y)| T::add_product(sum, x, y))));
-            }
-        }
-    }
-    in_shape(&shape, c)
+    of_rows_and_columns(a.into().into_dyn(), b.into().into_dyn(), |row, column| {
+        let terms = row.iter().zip(column);
+        T::rounded(terms.fold(T::NO_TERMS, |sum, (&x, &y)| T::add_product(sum, x, y)))
+    })
 }
 
 /// The product of matrices of i8 or u8 in i32: `sum a[.., i, k] * b[.., k, j]` over k, in i64 and then wrapped modulo 2^32.
@@ -66,16 +58,24 @@ where
     D: MatmulDim<E>,
     E: Dimension,
 {
-    let (shape, a, b) = MatmulShape::on_host(a.into().into_dyn(), b.into().into_dyn())?;
     let product = |x: T, y: T| i64::from(Into::<i32>::into(x)) * i64::from(Into::<i32>::into(y));
+    of_rows_and_columns(a.into().into_dyn(), b.into().into_dyn(), |row, column| {
+        row.iter().zip(column).map(|(&x, &y)| product(x, y)).sum::<i64>() as i32
+    })
+}
+
+/// A product whose results are those of `sum` for a row of a and a column of b.
+fn of_rows_and_columns<T, U, K: Dimension>(
+    a: ArrayViewD<'_, T>,
+    b: ArrayViewD<'_, T>,
+    sum: impl Fn(ArrayView1<'_, T>, ArrayView1<'_, T>) -> U,
+) -> Result<Array<U, K>> {
+    let (shape, a, b) = MatmulShape::on_host(a, b)?;
     let mut c = Vec::new();
     for at in indices(IxDyn(&shape.batch)) {
         let (a, b) = (matrix_at(&a, at.slice()), matrix_at(&b, at.slice()));
         for row in a.rows() {
-            c.extend(b.columns().into_iter().map(|column| {
-                let terms = row.iter().zip(column);
-                terms.map(|(&x, &y)| product(x, y)).sum::<i64>() as i32
-            }));
+            c.extend(b.columns().into_iter().map(|column| sum(row, column)));
         }
     }
     in_shape(&shape, c)

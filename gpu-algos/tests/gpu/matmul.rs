@@ -18,7 +18,7 @@ use ndarray::{
 };
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, same, tests};
 
-use crate::layouts::{base, of_gpu};
+use crate::layouts::{Factors, base, factors_of_every_layout, of_gpu};
 
 pub const TESTS: &[Test<Device>] = tests![
     products_of_awkward_sizes,
@@ -150,22 +150,19 @@ fn of_every_layout<T: Real>(device: &Device) -> Outcome {
     let mut rng = rng(43);
     // Packs of 16 bytes are whole in the first.
     for [m, k, n] in [[36, 24, 44], [37, 19, 41]] {
-        for (i, (left, on_left)) in Layout::each(&[m, k]).into_iter().enumerate() {
-            let x = base(&on_left, &mut rng, element::<T>);
-            let a = GpuArray::from_ndarray(device, &x)?;
-            let (a, x) = (of_gpu(&on_left, &a)?, on_left.of_host(x.view()));
-            for (j, (right, on_right)) in Layout::each(&[k, n]).into_iter().enumerate() {
-                // The emulated device takes half of the pairs, each layout on either side.
-                if device.is_emulated() && (i + j) % 2 != m % 2 {
-                    continue;
-                }
-                let y = base(&on_right, &mut rng, element::<T>);
-                let b = GpuArray::from_ndarray(device, &y)?;
-                let (b, y) = (of_gpu(&on_right, &b)?, on_right.of_host(y.view()));
-                let got = (&a).matmul(&b).eval()?.to_ndarray()?;
-                near(got.view(), x.view(), y.view(), &format!("{left} by {right}, k = {k}"))?;
-            }
-        }
+        // The emulated device takes half of the pairs, each layout on either side.
+        let takes = |i, j| !device.is_emulated() || (i + j) % 2 == m % 2;
+        factors_of_every_layout(
+            device,
+            &mut rng,
+            [m, k, n],
+            element::<T>,
+            takes,
+            |Factors { a, b, x, y, name, .. }| {
+                let got = a.matmul(b).eval()?.to_ndarray()?;
+                near(got.view(), x, y, &format!("{name}, k = {k}"))
+            },
+        )?;
         // A row and a column that stand for all.
         let (x, y) = (base(&Layout::whole(&[k]), &mut rng, element::<T>), array![T::of(1.5)]);
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);

@@ -12,7 +12,7 @@ use gpu_algos::{
 use ndarray::{Array2, ArrayD, Axis, IxDyn, array};
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, tests};
 
-use crate::layouts::{base, of_gpu};
+use crate::layouts::{Factors, base, factors_of_every_layout};
 
 pub const TESTS: &[Test<Device>] = tests![
     complex_products_of_every_layout,
@@ -80,22 +80,20 @@ pub fn complex_products_of_every_layout(device: &Device) -> Outcome {
 fn of_every_layout<T: Parts>(device: &Device) -> Outcome {
     let mut rng = rng(91);
     for [m, k, n] in [[36, 24, 44], [37, 19, 41]] {
-        for (i, (left, on_left)) in Layout::each(&[m, k]).into_iter().enumerate() {
-            let x = base(&on_left, &mut rng, whole::<T>);
-            let a = GpuArray::from_ndarray(device, &x)?;
-            let (a, x) = (of_gpu(&on_left, &a)?, on_left.of_host(x.view()));
-            for (j, (right, on_right)) in Layout::each(&[k, n]).into_iter().enumerate() {
-                // The emulated device takes a quarter of the pairs, each layout on either side.
-                if device.is_emulated() && (i + j) % 4 != m % 4 {
-                    continue;
-                }
-                let y = base(&on_right, &mut rng, whole::<T>);
-                let b = GpuArray::from_ndarray(device, &y)?;
-                let got = (&a).matmul(of_gpu(&on_right, &b)?).eval()?.to_ndarray()?;
-                let want = reference::matmul(x.view(), on_right.of_host(y.view()))?;
-                ensure!(got == want, "{} {left} by {right}, k = {k}", T::DTYPE);
-            }
-        }
+        // The emulated device takes a quarter of the pairs, each layout on either side.
+        let takes = |i, j| !device.is_emulated() || (i + j) % 4 == m % 4;
+        factors_of_every_layout(
+            device,
+            &mut rng,
+            [m, k, n],
+            whole::<T>,
+            takes,
+            |Factors { a, b, x, y, name, .. }| {
+                let got = a.matmul(b).eval()?.to_ndarray()?;
+                ensure!(got == reference::matmul(x, y)?, "{} {name}, k = {k}", T::DTYPE);
+                Ok(())
+            },
+        )?;
     }
     Ok(())
 }

@@ -8,9 +8,9 @@ use gpu_algos::{
     reference,
 };
 use ndarray::{Array1, Array2, ArrayD, ArrayViewD, IxDyn, s};
-use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, same, tests};
+use testkit::{Outcome, Rng, Test, ensure, ensure_eq, rng, same, tests};
 
-use crate::layouts::{base, of_gpu};
+use crate::layouts::{Factors, factors_of_every_layout};
 
 pub const TESTS: &[Test<Device>] = tests![
     bytes_at_edges_of_tiles,
@@ -88,22 +88,16 @@ pub fn bytes_of_every_layout(device: &Device) -> Outcome {
     fn of<T: Byte>(device: &Device) -> Outcome {
         let mut rng = rng(92);
         for [m, k, n] in [[40, 32, 48], [19, 37, 23]] {
-            for (i, (left, on_left)) in Layout::each(&[m, k]).into_iter().enumerate() {
-                let x = base(&on_left, &mut rng, element::<T>);
-                let a = GpuArray::from_ndarray(device, &x)?;
-                let (a, x) = (of_gpu(&on_left, &a)?, on_left.of_host(x.view()));
-                for (j, (right, on_right)) in Layout::each(&[k, n]).into_iter().enumerate() {
-                    // The emulated device takes long.
-                    if device.is_emulated() && (i + 2 * j + m) % 4 != 0 {
-                        continue;
-                    }
-                    let y = base(&on_right, &mut rng, element::<T>);
-                    let b = GpuArray::from_ndarray(device, &y)?;
-                    let (b, y) = (of_gpu(&on_right, &b)?, on_right.of_host(y.view()));
-                    let got = matmul_i32(&a, &b)?.to_ndarray()?;
-                    equal(got.view(), [x.view(), y.view()], &format!("{left} by {right}"))?;
-                }
-            }
+            // The emulated device takes long.
+            let takes = |i, j| !device.is_emulated() || (i + 2 * j + m) % 4 == 0;
+            factors_of_every_layout(
+                device,
+                &mut rng,
+                [m, k, n],
+                element::<T>,
+                takes,
+                |Factors { a, b, x, y, name, .. }| equal(matmul_i32(a, b)?.to_ndarray()?.view(), [x, y], &name),
+            )?;
         }
         Ok(())
     }

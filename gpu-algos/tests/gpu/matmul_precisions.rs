@@ -10,9 +10,9 @@ use gpu_algos::{
     reference,
 };
 use ndarray::{Array2, Array3, ArrayViewD, Axis, array, s};
-use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, tests};
+use testkit::{Outcome, Rng, Test, ensure, ensure_eq, rng, tests};
 
-use crate::layouts::{base, of_gpu};
+use crate::layouts::{Factors, factors_of_every_layout};
 
 pub const TESTS: &[Test<Device>] = tests![
     precisions_at_edges_of_tiles,
@@ -102,29 +102,22 @@ pub fn precisions_of_every_layout(device: &Device) -> Outcome {
     let mut rng = rng(72);
     // Rows of whole packs of 16 bytes, and others.
     for [m, k, n] in [[36, 24, 44], [19, 37, 23]] {
-        for (i, (left, on_left)) in Layout::each(&[m, k]).into_iter().enumerate() {
-            let x = base(&on_left, &mut rng, element);
-            let a = GpuArray::from_ndarray(device, &x)?;
-            let (a, x) = (of_gpu(&on_left, &a)?, on_left.of_host(x.view()));
-            for (j, (right, on_right)) in Layout::each(&[k, n]).into_iter().enumerate() {
-                // The emulated device takes long: it has each layout of either operand, in one precision for a pair.
-                let precisions = match device.is_emulated() {
-                    true if (i + j) % 4 != usize::from(m == 19) => &[],
-                    true => &EACH[(i + j) / 4 % 2..][..1],
-                    false => &EACH[..],
-                };
-                if precisions.is_empty() {
-                    continue;
-                }
-                let y = base(&on_right, &mut rng, element);
-                let b = GpuArray::from_ndarray(device, &y)?;
-                let (b, y) = (of_gpu(&on_right, &b)?, on_right.of_host(y.view()));
-                for &precision in precisions {
-                    let got = (&a).matmul(&b).precision(precision.forced()).eval()?.to_ndarray()?;
-                    near(precision, got.view(), x.view(), y.view(), &format!("{left} by {right}"))?;
-                }
-            }
-        }
+        // The emulated device takes long: it has each layout of either operand, in one precision for a pair.
+        let takes = |i, j| !device.is_emulated() || (i + j) % 4 == usize::from(m == 19);
+        factors_of_every_layout(
+            device,
+            &mut rng,
+            [m, k, n],
+            element,
+            takes,
+            |Factors { numbers: (i, j), a, b, x, y, name }| {
+                let precisions = if device.is_emulated() { &EACH[(i + j) / 4 % 2..][..1] } else { &EACH[..] };
+                precisions.iter().try_for_each(|&precision| {
+                    let got = a.matmul(b).precision(precision.forced()).eval()?.to_ndarray()?;
+                    near(precision, got.view(), x.view(), y.view(), &name)
+                })
+            },
+        )?;
     }
     Ok(())
 }
