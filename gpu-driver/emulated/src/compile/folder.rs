@@ -11,10 +11,13 @@ use std::{
 use gpu_driver_core::{cache::Key, private};
 use tempfile::TempDir;
 
-use super::Compiled;
+use super::{Compiled, assembly};
 
 /// The folder of the compiler's input and output, apart from the sources.
 pub(super) const INNER: &str = ".gpu";
+
+/// The compiler's input in that folder.
+pub(super) const SOURCE: &str = "program.cpp";
 
 /// A folder in work. It is removed when it is dropped before it is kept.
 #[derive(Debug)]
@@ -93,6 +96,8 @@ impl Folder {
         for name in ["program.o", "log"] {
             fs::remove_file(inner.join(name))?;
         }
+        // Clang's assembler does not write it.
+        let _ = fs::remove_file(inner.join(assembly::FILES));
         // Our headers are the same for every program, and larger than most.
         fs::remove_dir_all(inner.join("cuda"))?;
         // The compiler has written the image as the user's mask says.

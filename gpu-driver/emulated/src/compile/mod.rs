@@ -13,10 +13,11 @@ use std::{
 
 use gpu_driver_core::{CompileError, DriverError, PRELUDE_NAME, Result, cache, environment, includes};
 
-use folder::{Folder, INNER};
+use folder::{Folder, INNER, SOURCE};
 use options::{CompilerOptions, Files};
 use program::Program;
 
+mod assembly;
 mod constructors;
 mod flags;
 mod folder;
@@ -181,11 +182,14 @@ impl Build<'_> {
         }
         let folder = Folder::new(cache, &key).map_err(|error| self.failed(&error.to_string()))?;
         let compiled = self.compile(&folder, program, &options, &key)?;
-        folder.keep(&compiled);
+        if self.toolchain.is_clang || assembly::reads_no_files(&folder.inner()) {
+            folder.keep(&compiled);
+        }
         Ok(compiled)
     }
 
-    /// Whether the text or a header may include a file whose contents the key does not hold.
+    /// Whether the text or a header may include a file whose contents the key does not hold. The assembler of GCC tells
+    /// afterwards what it has read.
     fn text_reads_files(&self, options: &CompilerOptions) -> bool {
         let CompileJob { text, headers, names, .. } = *self.job;
         let held = |name: &str| headers.iter().any(|(held, _)| held == name);
@@ -193,7 +197,10 @@ impl Build<'_> {
         let given = headers.iter().map(|(_, text)| text).chain(names).map(String::as_str);
         given
             .chain([text, lines.as_str()])
-            .any(|text| includes::may_read_files(text, held) || includes::assembly_may_read_files(text))
+            .any(|text| {
+                includes::may_read_files(text, held)
+                    || (self.toolchain.is_clang && includes::assembly_may_read_files(text))
+            })
     }
 
     fn is_ours(&self, name: &str) -> bool {
@@ -245,7 +252,10 @@ impl Build<'_> {
             compiling.arg(format!("-I{INNER}/{part}"));
         }
         compiling.args(options.folders.iter().map(|path| format!("-I{path}")));
-        compiling.args(["-c", &format!("{INNER}/program.cpp"), "-o", &format!("{INNER}/program.o")]);
+        compiling.args(["-c", &format!("{INNER}/{SOURCE}"), "-o", &format!("{INNER}/program.o")]);
+        if !self.toolchain.is_clang {
+            compiling.arg(assembly::list_files());
+        }
         let log = self.step(compiling, folder)?;
 
         let (log, image) = self.link(folder, log)?;
@@ -277,7 +287,7 @@ impl Build<'_> {
         {
             folder.write("include", name, text)?;
         }
-        folder.write("", "program.cpp", &program.text)?;
+        folder.write("", SOURCE, &program.text)?;
         let originals = self.job.headers.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         originals.chain([(self.job.name, self.job.text)]).for_each(|(name, text)| folder.write_original(name, text));
         Ok(())

@@ -261,6 +261,19 @@ fn files_that_the_assembler_reads_are_never_cached() {
     assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
 }
 
+/// As the prelude's instructions of tensor cores, which a macro puts together.
+#[test]
+#[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
+fn assembly_that_reads_no_file_is_cached() {
+    let cache = tempfile::tempdir().unwrap();
+    let text = "#define PUT(WORD) asm volatile(\".pushsection .rodata\\n.\" WORD \" 7\\n.popsection\")\n\
+                __global__ void k() { PUT(\"byte\"); }";
+    let job = job(text);
+    let first = build(&job, Some(cache.path())).unwrap();
+    let is_gcc = !toolchain().unwrap().is_clang;
+    assert_eq!((first.is_cached, build(&job, Some(cache.path())).unwrap().is_cached), (false, is_gcc));
+}
+
 #[test]
 #[cfg_attr(not(has_cxx), ignore = "there was no C++ compiler when this was built")]
 fn the_value_of_an_option_is_part_of_what_the_cache_knows() {
