@@ -47,6 +47,14 @@ pub(super) fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32
     if bytes == 0 {
         return;
     }
+    // What most accesses are of comes first; no address is of two kinds.
+    if let Some(slot) = launch.arenas.slot_of(address) {
+        return check_shared(launch, slot, address, bytes, kind, site);
+    }
+    let stack = &launch.thread().stack;
+    if stack.contains(&address) && bytes <= stack.end - address {
+        return;
+    }
     let refused = match launch.memory().check(address, bytes, launch.context) {
         Ok(()) if launch.order.overlaps && !launch.thread().waited_for_stream => {
             let text = format!(
@@ -58,13 +66,6 @@ pub(super) fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32
         Ok(()) => return,
         Err(refused) => refused,
     };
-    if let Some(slot) = launch.arenas.slot_of(address) {
-        return check_shared(launch, slot, address, bytes, kind, site);
-    }
-    let stack = &launch.thread().stack;
-    if stack.contains(&address) && bytes <= stack.end - address {
-        return;
-    }
     let writes = kind & (kind::WRITE | kind::ATOMIC) != 0;
     if launch.allows(address, bytes, writes) {
         return;
