@@ -63,7 +63,11 @@ fn main() -> ExitCode {
     let kernels = KERNELS
         .checks()
         .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile_with_report(arch).map(drop)?)));
+    // The longest test comes first: at the end it would run alone.
     Suite::new()
+        .group("numpy", numpy::python(), "GPU_TESTS", lines::TESTS)
+        .group("numpy", Ok::<_, String>(()), "", lines::PAGE)
+        .group("numpy", numpy::python(), "GPU_TESTS", numpy::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_random::TESTS)
@@ -113,9 +117,6 @@ fn main() -> ExitCode {
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, kernels_elementwise::LARGE)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, tests![no_fallible_function_is_forgotten])
-        .group("numpy", numpy::python(), "GPU_TESTS", numpy::TESTS)
-        .group("numpy", numpy::python(), "GPU_TESTS", lines::TESTS)
-        .group("numpy", Ok::<_, String>(()), "", lines::PAGE)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .spread()
         .run()
