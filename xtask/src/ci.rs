@@ -1,6 +1,6 @@
-//! `cargo xtask ci` and `cargo xtask emulated`.
+//! `cargo xtask ci`.
 
-use crate::{Outcome, bench, cargo, cust, evidence, format, kernels, outside, package, run, symbols};
+use crate::{Outcome, bench, cargo, cust, evidence, format, kernels, outside, package, run, suite::emulated, symbols};
 
 /// Everything that must hold besides the tests, cheapest first. Commands name packages and features alike, so that cargo builds each crate once for
 /// all of them: of one package alone it would build the dependencies anew, with fewer features.
@@ -21,7 +21,7 @@ pub(crate) fn all() -> Outcome {
     ]))?;
     run(cargo(&["doc", "--workspace", "--no-deps", "--features", "benches/peers"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     kernels::run(&kernels::Arguments::default())?;
-    emulated()?;
+    emulated::run()?;
     cust::run()?;
     outside::run(&outside::Arguments::default())?;
     benches()?;
@@ -40,19 +40,4 @@ fn benches() -> Outcome {
         run(&mut command)?;
     }
     Ok(())
-}
-
-/// The device tests on the emulated device once more: with blocks that take turns, from the kernels that `cargo test` compiled, which ran them block after
-/// block. Sums and the device's own tests also run without access checks, for which each kernel is compiled anew, and the latter with checks of
-/// undefined behaviour too.
-pub(crate) fn emulated() -> Outcome {
-    let run_with = |checks: &str, blocks: &str, arguments: &[&str]| {
-        let mut command = cargo(&[&["test", "--workspace", "--test"], arguments].concat());
-        command.env("GPU_DEVICE", "emulated").env("GPU_EMULATED_CHECKS", checks).env("GPU_TESTS", "require");
-        run(command.env("GPU_EMULATED_BLOCKS", blocks))
-    };
-    run_with("access", "interleaved", &["gpu", "--", "device::"])?;
-    run_with("off", "interleaved", &["gpu", "--", "device::sums"])?;
-    run_with("off", "sequential", &["emulated"])?;
-    run_with("undefined", "sequential", &["emulated"])
 }

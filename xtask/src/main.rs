@@ -118,7 +118,7 @@ fn main() -> ExitCode {
         Command::Ci => ci::all(),
         Command::Format { check } => format::all(check),
         Command::Kernels(arguments) => kernels::run(&arguments),
-        Command::Emulated => ci::emulated(),
+        Command::Emulated => suite::emulated::run(),
         Command::Bundle { out } => bundle::create(&out),
         Command::Bench(options) => {
             return match bench::run(&options) {

@@ -23,6 +23,7 @@ use crate::{
 };
 
 mod counts;
+pub(crate) mod emulated;
 mod gpu;
 mod running;
 pub(crate) mod sanitize;

@@ -1,0 +1,164 @@
+//! `cargo xtask emulated`: the device tests on the emulated device once more, in several processes side by side.
+//!
+//! The emulated device runs one launch at a time in a process, so that a program of tests whose kernels are compiled keeps one processor busy. The longest
+//! program is therefore run in parts.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    process::{Command, Output},
+    sync::{Mutex, PoisonError},
+    thread,
+    time::Instant,
+};
+
+use super::counts::Counts;
+use crate::{
+    Outcome,
+    programs::{self, Program},
+};
+
+/// How the emulated device runs kernels, and which tests.
+#[derive(Clone, Copy)]
+struct Mode {
+    /// `GPU_EMULATED_CHECKS`.
+    checks: &'static str,
+    /// `GPU_EMULATED_BLOCKS`.
+    blocks: &'static str,
+    /// The name of the programs.
+    program: &'static str,
+    /// How the names of the tests begin.
+    tests: &'static str,
+}
+
+/// With blocks that take turns, from the kernels that `cargo test` compiled, which ran them block after block. Sums and the device's own tests also run
+/// without access checks, for which each kernel is compiled anew, and the latter with checks of undefined behaviour too.
+const MODES: [Mode; 4] = [
+    Mode { checks: "access", blocks: "interleaved", program: "gpu", tests: "device::" },
+    Mode { checks: "off", blocks: "interleaved", program: "gpu", tests: "device::sums" },
+    Mode { checks: "off", blocks: "sequential", program: "emulated", tests: "" },
+    Mode { checks: "undefined", blocks: "sequential", program: "emulated", tests: "" },
+];
+
+/// Most tests of one process.
+const MOST_TESTS: usize = 100;
+
+/// Tests of one program that a process runs.
+struct Job<'p> {
+    program: &'p Program,
+    mode: Mode,
+    tests: usize,
+    /// The program's other tests: it takes one name to run and any number to skip.
+    others: Vec<String>,
+}
+
+impl fmt::Display for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mode { checks, blocks, .. } = self.mode;
+        write!(f, "{}, {} tests, {blocks} blocks, checks: {checks}", self.program.title(), self.tests)
+    }
+}
+
+/// Runs the tests in each mode, also after a job that failed, and prints what a failed one printed.
+pub(crate) fn run() -> Outcome {
+    let programs = programs::built(false, &["test", "--no-run", "--workspace", "--test", "gpu", "--test", "emulated"])?;
+    let jobs = jobs(&programs)?;
+    let (waiting, failed) = (Mutex::new(VecDeque::from(jobs)), Mutex::new(Vec::new()));
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let work = || {
+        while let Some(job) = next() {
+            let start = Instant::now();
+            let failure = job.run().err();
+            let outcome = failure.as_deref().unwrap_or("passed");
+            println!("{job}: {outcome} in {:.0} s", start.elapsed().as_secs_f64());
+            if failure.is_some() {
+                failed.lock().unwrap_or_else(PoisonError::into_inner).push(job.to_string());
+            }
+        }
+    };
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..processors).for_each(|_| drop(scope.spawn(work))));
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join("; ")).into()) }
+}
+
+/// All jobs, those with the most tests first.
+fn jobs(programs: &[Program]) -> Outcome<Vec<Job<'_>>> {
+    let mut jobs = Vec::new();
+    for program in programs.iter().filter(|program| program.kind.is_test()) {
+        let names = names(program)?;
+        for mode in MODES.into_iter().filter(|mode| mode.program == program.name) {
+            for tests in parts(&names, mode.tests) {
+                let others = names.iter().filter(|name| !tests.contains(name)).cloned().collect();
+                jobs.push(Job { program, mode, tests: tests.len(), others });
+            }
+        }
+    }
+    if jobs.is_empty() {
+        return Err("there is no device test".into());
+    }
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.tests));
+    Ok(jobs)
+}
+
+/// The names that begin so, in as few parts of nearly one size as have at most [`MOST_TESTS`]. Neighbours, which take about as long, go to different parts.
+fn parts<'n>(names: &'n [String], start: &str) -> Vec<Vec<&'n String>> {
+    let chosen: Vec<&String> = names.iter().filter(|name| name.starts_with(start)).collect();
+    let count = if start.is_empty() { 1 } else { chosen.len().div_ceil(MOST_TESTS) };
+    (0..count).map(|part| chosen.iter().skip(part).step_by(count).copied().collect()).collect()
+}
+
+/// The names of all tests of a program.
+fn names(program: &Program) -> Outcome<Vec<String>> {
+    let output = start(program, MODES[0]).arg("--list").output()?;
+    if !output.status.success() {
+        return Err(format!("{} --list: {}: {}", program.title(), output.status, text_of(&output)).into());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+}
+
+fn start(program: &Program, mode: Mode) -> Command {
+    let mut command = Command::new(&program.path);
+    command.current_dir(program.folder()).env("GPU_DEVICE", "emulated").env("GPU_TESTS", "require");
+    command.env("GPU_EMULATED_CHECKS", mode.checks).env("GPU_EMULATED_BLOCKS", mode.blocks);
+    command
+}
+
+fn text_of(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+impl Job<'_> {
+    /// An error, whose text is short, where not every test passed or was ignored; all that the program printed is shown then.
+    fn run(&self) -> Result<(), String> {
+        let skip = self.others.iter().flat_map(|name| ["--skip", name]);
+        let output = start(self.program, self.mode).arg("--exact").args(skip).output();
+        let output = output.map_err(|error| format!("{}: {error}", self.program.path.display()))?;
+        let text = text_of(&output);
+        let Counts { passed, ignored, .. } = Counts::of(&text);
+        if output.status.success() && passed + ignored == self.tests as u64 {
+            return Ok(());
+        }
+        println!("{text}");
+        Err(format!("{passed} of {} passed, {ignored} ignored, {}", self.tests, output.status))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_have_each_test_once() {
+        let names: Vec<String> = (0..250).map(|at| format!("device::{at}")).chain(["counts::a".to_owned()]).collect();
+        let parts = parts(&names, "device::");
+        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [84, 83, 83]);
+        let mut all: Vec<&String> = parts.concat();
+        all.sort_unstable();
+        all.dedup();
+        assert!(all.len() == 250 && all.iter().all(|name| name.starts_with("device::")));
+        assert_eq!(super::parts(&names, "").concat().len(), 251);
+        assert!(super::parts(&names, "device::sums").is_empty());
+    }
+}
