@@ -195,12 +195,9 @@ impl Build<'_> {
         let held = |name: &str| headers.iter().any(|(held, _)| held == name);
         let lines = options.lines.join("\n");
         let given = headers.iter().map(|(_, text)| text).chain(names).map(String::as_str);
-        given
-            .chain([text, lines.as_str()])
-            .any(|text| {
-                includes::may_read_files(text, held)
-                    || (self.toolchain.is_clang && includes::assembly_may_read_files(text))
-            })
+        given.chain([text, lines.as_str()]).any(|text| {
+            includes::may_read_files(text, held) || (self.toolchain.is_clang && includes::assembly_may_read_files(text))
+        })
     }
 
     fn is_ours(&self, name: &str) -> bool {
