@@ -12,7 +12,6 @@ use std::{
     fmt::Display,
     path::PathBuf,
     process::{Command, ExitCode, Stdio},
-    thread,
     time::{Duration, Instant},
 };
 
@@ -168,8 +167,7 @@ impl Suite {
         Self { trials: merged, before_last: others }
     }
 
-    /// Runs the tests that the command line asks for, as libtest does. At least four run at a time: many wait for a compiler, or for the emulated device,
-    /// which runs one launch at a time.
+    /// Runs the tests that the command line asks for, as libtest does.
     ///
     /// # Panics
     /// When two tests have one name, by which neither could be chosen.
@@ -178,10 +176,7 @@ impl Suite {
         for trial in &self.trials {
             assert!(names.insert(trial.name()), "two tests are called {}", trial.name());
         }
-        let mut arguments = Arguments::from_args();
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        arguments.test_threads = arguments.test_threads.or(Some(processors.max(4)));
-        libtest_mimic::run(&arguments, self.trials).exit_code()
+        libtest_mimic::run(&Arguments::from_args(), self.trials).exit_code()
     }
 }
 

@@ -25,6 +25,7 @@ use crate::{
 mod counts;
 pub(crate) mod emulated;
 mod gpu;
+mod parts;
 mod running;
 pub(crate) mod sanitize;
 

@@ -4,27 +4,26 @@ use std::{
     collections::VecDeque,
     env,
     ffi::OsString,
-    fmt, fs,
-    io::{self, Write},
-    path::{Path, PathBuf},
+    fmt,
+    path::PathBuf,
     sync::{Mutex, PoisonError},
     thread,
     time::Instant,
 };
 
-use super::{Surroundings, gpu, is_of_device, record, running, running::Ran, summary};
+use super::{Surroundings, gpu, is_of_device, parts, parts::Parts, record, running, running::Ran, summary};
 use crate::{
     Outcome,
     evidence::{self, Evidence, Sanitized},
     kernels::{self, Digests},
     machine,
     programs::{self, Program},
-    provenance::{self, Build},
+    provenance::Build,
 };
 
 /// Tests that provoke refusals and faults on purpose, and one that asks how short calls are timed, which are none under a tool; by how their names begin.
 const SKIPPED: [&str; 3] = ["device::error_", "device::fault_", "device::short_calls_are_timed_in_graphs"];
-/// A test that copies what another process wrote, of which initcheck does not know.
+/// A test that copies memory which another process wrote: initcheck does not know of it.
 const SKIPPED_BY_INITCHECK: [&str; 1] = ["device::memory_and_events_are_shared_between_processes"];
 /// Tests that racecheck does not end, by how their names begin: it makes no progress where several host threads launch at once, and
 /// ten minutes are not enough where 2^32 results are written.
@@ -157,7 +156,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut failed = Vec::new();
     for (tool, mut batches, skipped) in of_tools {
         println!("== {tool}");
-        let parts = arguments.parts.as_ref().map(|path| Parts { path, revision: &revision, tool });
+        let named = tool.to_string();
+        let parts = arguments.parts.as_ref().map(|path| Parts { path, revision: &revision, tool: &named });
         let before = parts.as_ref().map_or(Ok(Vec::new()), Parts::passed)?;
         let (passed_before, warnings_before) = without_passed(&mut batches, &before);
         match run_tool(tool, &sanitizer, &batches, arguments.jobs, &surroundings, parts.as_ref()) {
@@ -196,7 +196,7 @@ fn run_tool(
     let mut below =
         vec![sanitizer.clone(), "--tool".into(), tool.to_string().into(), "--error-exitcode".into(), "9".into()];
     if tool == Tool::Memcheck {
-        // Calls that fail are the tests' matter: some ask for what is not there, as the parameter behind a kernel's last.
+        // Calls that fail are the tests' matter: some ask for things that are not there, as the parameter behind a kernel's last.
         below.extend(["--report-api-errors", "no"].map(OsString::from));
     }
     let (waiting, ended) = (Mutex::new(batches.iter().collect::<VecDeque<_>>()), Mutex::new(Vec::new()));
@@ -206,7 +206,7 @@ fn run_tool(
             let start = Instant::now();
             let mut ran = batch.run(surroundings, &below);
             if let (Some(parts), None) = (parts, &ran.0.failure)
-                && let Err(error) = parts.add(batch, ran.1)
+                && let Err(error) = parts.add(&batch.program.title(), &batch.tests, ran.1)
             {
                 ran.0.failure = Some(error.to_string());
             }
@@ -286,55 +286,8 @@ fn batches<'p>(
     batches
 }
 
-/// The file of a run in parts. A line holds revision, tool, program, warnings and test.
-struct Parts<'a> {
-    path: &'a Path,
-    revision: &'a str,
-    tool: Tool,
-}
-
-/// A test that has passed in an earlier part.
-#[derive(Debug, PartialEq, Eq)]
-struct PassedBefore {
-    program: String,
-    test: String,
-    warnings: u64,
-}
-
-impl Parts<'_> {
-    /// The tests of this revision that have passed under this tool. Without a commit's name none: the sources may be others.
-    fn passed(&self) -> Outcome<Vec<PassedBefore>> {
-        let text = match fs::read_to_string(self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(format!("{}: {error}", self.path.display()).into()),
-        };
-        let passed = text.lines().filter_map(|line| self.passed_of(line)).collect();
-        Ok(if provenance::is_commit(self.revision) { passed } else { Vec::new() })
-    }
-
-    fn passed_of(&self, line: &str) -> Option<PassedBefore> {
-        let mut words = line.splitn(5, ' ');
-        let of_this_run = words.next()? == self.revision && words.next()? == self.tool.to_string();
-        let (program, warnings, test) = (words.next()?, words.next()?.parse().ok()?, words.next()?);
-        of_this_run.then(|| PassedBefore { program: program.to_owned(), test: test.to_owned(), warnings })
-    }
-
-    /// Adds the tests of a batch; its warnings are noted with the first.
-    fn add(&self, batch: &Batch<'_>, warnings: u64) -> Outcome {
-        let Self { path, revision, tool } = self;
-        let line = |(at, test): (usize, &String)| {
-            let warnings = if at == 0 { warnings } else { 0 };
-            format!("{revision} {tool} {} {warnings} {test}\n", batch.program.title())
-        };
-        let lines: String = batch.tests.iter().enumerate().map(line).collect();
-        let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(file.write_all(lines.as_bytes())?)
-    }
-}
-
 /// Leaves the tests out that have passed before: how many, and their warnings.
-fn without_passed(batches: &mut Vec<Batch<'_>>, before: &[PassedBefore]) -> (u64, u64) {
+fn without_passed(batches: &mut Vec<Batch<'_>>, before: &[parts::PassedBefore]) -> (u64, u64) {
     let (mut passed, mut warnings) = (0, 0);
     for batch in batches.iter_mut() {
         let title = batch.program.title();
@@ -430,6 +383,10 @@ impl Verdict {
 mod tests {
     use super::*;
 
+    fn program() -> Program {
+        Program { package: "p".into(), name: "gpu".into(), kind: programs::Kind::Test, path: "gpu".into() }
+    }
+
     #[test]
     fn tests_of_the_device_are_selected() {
         let names = [
@@ -452,8 +409,7 @@ mod tests {
     fn slow_tests_begin_first() {
         let names =
             ["device::fill", "device::states_of_any_size", "device::sum", "device::pycuda_scan"].map(str::to_owned);
-        let program =
-            Program { package: "p".into(), name: "gpu".into(), kind: programs::Kind::Test, path: "gpu".into() };
+        let program = program();
         let mut batches: Vec<_> = names.chunks(1).map(|tests| Batch::of(&program, &names, tests)).collect();
         slow_first(&mut batches);
         let order: Vec<&str> = batches.iter().flat_map(|batch| &batch.tests).map(String::as_str).collect();
@@ -461,30 +417,19 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_parts_leaves_out_what_has_passed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("parts");
-        let names = ["device::a", "device::b, of two", "device::c"].map(str::to_owned);
-        let program =
-            Program { package: "p".into(), name: "gpu".into(), kind: programs::Kind::Test, path: "gpu".into() };
-        let batch = |tests: &[String]| Batch::of(&program, &names, tests);
-        let of = |revision| Parts { path: &path, revision, tool: Tool::Racecheck };
-        let first = of("0123abc");
-        assert_eq!(first.passed().unwrap(), []);
-        first.add(&batch(&names[..2]), 3).unwrap();
-
-        let mut left = vec![batch(&names[..1]), batch(&names[1..])];
-        assert_eq!(without_passed(&mut left, &first.passed().unwrap()), (2, 3));
+    fn tests_that_have_passed_before_are_left_out() {
+        let names = ["device::a", "device::b", "device::c"].map(str::to_owned);
+        let program = program();
+        let before = ["device::a", "device::b"].map(|test| parts::PassedBefore {
+            program: "p::gpu".into(),
+            test: test.into(),
+            warnings: 2,
+        });
+        let mut left = vec![Batch::of(&program, &names, &names[..1]), Batch::of(&program, &names, &names[1..])];
+        assert_eq!(without_passed(&mut left, &before), (2, 4));
         assert_eq!(left.iter().map(|batch| batch.tests.clone()).collect::<Vec<_>>(), [["device::c"]]);
         let skipped: Vec<&str> = left[0].arguments().filter(|word| word.starts_with("device")).collect();
-        assert_eq!(skipped, ["device::a", "device::b, of two"]);
-
-        // Other sources, another tool, sources without a name.
-        assert_eq!(of("4567def").passed().unwrap(), []);
-        assert_eq!(Parts { tool: Tool::Memcheck, ..first }.passed().unwrap(), []);
-        let unknown = of("0123abc-dirty");
-        unknown.add(&batch(&names), 0).unwrap();
-        assert_eq!(unknown.passed().unwrap(), []);
+        assert_eq!(skipped, ["device::a", "device::b"]);
     }
 
     #[test]
