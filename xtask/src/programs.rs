@@ -134,10 +134,14 @@ pub(crate) fn tests(release: bool) -> Outcome<Vec<Program>> {
     Ok(all.into_iter().filter(|program| program.kind.is_test()).collect())
 }
 
-/// A program that is no test: the bundle's, or built by cargo, for `release` with its optimisations. Cargo is asked for the workspace's program: of one
-/// package it would build the dependencies anew, with fewer features.
-pub(crate) fn bin(package: &str, name: &str, release: bool) -> Outcome<Program> {
-    let all = if is_bundle() { listed(&root())? } else { built(release, &["build", "--workspace", "--bin", name])? };
+/// A program that is no test: the bundle's, or the one that cargo builds for the test of the same name. `cargo test` has built that one, where a build
+/// of the program alone would build its dependencies anew, with fewer features.
+pub(crate) fn bin(package: &str, name: &str) -> Outcome<Program> {
+    let all = if is_bundle() {
+        listed(&root())?
+    } else {
+        built(false, &["test", "--no-run", "--workspace", "--test", name])?
+    };
     let found = all.into_iter().find(|p| (p.kind, p.package.as_str(), p.name.as_str()) == (Kind::Bin, package, name));
     found.ok_or_else(|| format!("there is no program {name} of {package}").into())
 }

@@ -73,7 +73,7 @@ pub(crate) fn digests() -> Outcome<Digests> {
 
 /// All kernels whose name contains the filter, compiled for the architectures where some are given.
 fn list(filter: &str, archs: &str) -> Outcome<Vec<Kernel>> {
-    let program = programs::bin("benches", "kernels", false)?;
+    let program = programs::bin("benches", "kernels")?;
     let mut command = Command::new(&program.path);
     if !archs.is_empty() {
         command.args(["--compile", archs]);
