@@ -47,7 +47,7 @@ pub(super) fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32
     if bytes == 0 {
         return;
     }
-    // What most accesses are of comes first; no address is of two kinds.
+    // Shared memory and the thread's stack come first, with the most accesses: no address is of two kinds, and a refusal by device memory is long.
     if let Some(slot) = launch.arenas.slot_of(address) {
         return check_shared(launch, slot, address, bytes, kind, site);
     }
