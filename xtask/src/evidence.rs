@@ -2,14 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    fmt, fs, io,
+    fmt, fs,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Outcome,
+    Outcome, json_if_there,
     kernels::{self, Digests},
     machine, programs, provenance,
 };
@@ -61,11 +61,7 @@ pub(crate) struct Sanitized {
 impl Evidence {
     /// Nothing where there is no file.
     pub(crate) fn read(path: &Path) -> Outcome<Option<Self>> {
-        match fs::read_to_string(path) {
-            Ok(text) => Ok(Some(serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(format!("{}: {error}", path.display()).into()),
-        }
+        json_if_there(path)
     }
 
     pub(crate) fn write(&self, path: &Path) -> Outcome {

@@ -1,11 +1,13 @@
 //! Project automation; `cargo xtask` lists the commands.
 
 use std::{
-    path::PathBuf,
+    fs, io,
+    path::{Path, PathBuf},
     process::{self, ExitCode},
 };
 
 use clap::{Parser, Subcommand};
+use serde::de::DeserializeOwned;
 
 mod bench;
 mod bundle;
@@ -162,6 +164,22 @@ fn cargo(arguments: &[&str]) -> process::Command {
     let mut command = process::Command::new(env!("CARGO"));
     command.args(arguments).current_dir(workspace_root());
     command
+}
+
+/// The text of a file; nothing where there is none.
+fn text_if_there(path: &Path) -> Outcome<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("{}: {error}", path.display()).into()),
+    }
+}
+
+/// The value in a file of JSON; nothing where there is no file.
+fn json_if_there<T: DeserializeOwned>(path: &Path) -> Outcome<Option<T>> {
+    let parse =
+        |text: String| serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()).into());
+    text_if_there(path)?.map(parse).transpose()
 }
 
 /// Runs a command, shown first; fails when it does.

@@ -2,14 +2,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt, fs, io,
+    fmt, fs,
     path::Path,
 };
 
 use serde::{Deserialize, Serialize};
 
 use super::{Kernel, Usage, in_order};
-use crate::Outcome;
+use crate::{Outcome, json_if_there};
 
 /// The resources that a kernel may take on one architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,11 +53,7 @@ pub(super) struct Budgets {
 impl Budgets {
     /// Nothing where there is no file.
     pub(super) fn read(path: &Path) -> Outcome<Option<Self>> {
-        match fs::read_to_string(path) {
-            Ok(text) => Ok(Some(serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(format!("{}: {error}", path.display()).into()),
-        }
+        json_if_there(path)
     }
 
     /// Budgets of as much as these kernels take, and with `others` the budgets of those that were not looked at.

@@ -4,15 +4,16 @@
 //! program is therefore run in parts.
 
 use std::{
-    collections::VecDeque,
     fmt,
     process::{Command, Output},
-    sync::{Mutex, PoisonError},
     thread,
     time::Instant,
 };
 
-use super::counts::Counts;
+use super::{
+    batches::{Batch, names, side_by_side},
+    counts::Counts,
+};
 use crate::{
     Outcome,
     programs::{self, Program},
@@ -43,19 +44,17 @@ const MODES: [Mode; 4] = [
 /// Most tests of one process.
 const MOST_TESTS: usize = 100;
 
-/// Tests of one program that a process runs.
+/// Tests that a process runs in a mode.
 struct Job<'p> {
-    program: &'p Program,
+    batch: Batch<'p>,
     mode: Mode,
-    tests: usize,
-    /// The program's other tests: it takes one name to run and any number to skip.
-    others: Vec<String>,
 }
 
 impl fmt::Display for Job<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Mode { checks, blocks, .. } = self.mode;
-        write!(f, "{}, {} tests, {blocks} blocks, checks: {checks}", self.program.title(), self.tests)
+        let Batch { program, tests, .. } = &self.batch;
+        write!(f, "{}, {} tests, {blocks} blocks, checks: {checks}", program.title(), tests.len())
     }
 }
 
@@ -63,22 +62,15 @@ impl fmt::Display for Job<'_> {
 pub(crate) fn run() -> Outcome {
     let programs = programs::built(false, &["test", "--no-run", "--workspace", "--test", "gpu", "--test", "emulated"])?;
     let jobs = jobs(&programs)?;
-    let (waiting, failed) = (Mutex::new(VecDeque::from(jobs)), Mutex::new(Vec::new()));
-    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    let work = || {
-        while let Some(job) = next() {
-            let start = Instant::now();
-            let failure = job.run().err();
-            let outcome = failure.as_deref().unwrap_or("passed");
-            println!("{job}: {outcome} in {:.0} s", start.elapsed().as_secs_f64());
-            if failure.is_some() {
-                failed.lock().unwrap_or_else(PoisonError::into_inner).push(job.to_string());
-            }
-        }
-    };
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| (0..processors).for_each(|_| drop(scope.spawn(work))));
-    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let failures = side_by_side(jobs, processors, |job, _| {
+        let start = Instant::now();
+        let failure = job.run().err();
+        let outcome = failure.as_deref().unwrap_or("passed");
+        println!("{job}: {outcome} in {:.0} s", start.elapsed().as_secs_f64());
+        failure.map(|_| job.to_string())
+    });
+    let failed: Vec<String> = failures.into_iter().flatten().collect();
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join("; ")).into()) }
 }
 
@@ -86,36 +78,25 @@ pub(crate) fn run() -> Outcome {
 fn jobs(programs: &[Program]) -> Outcome<Vec<Job<'_>>> {
     let mut jobs = Vec::new();
     for program in programs.iter().filter(|program| program.kind.is_test()) {
-        let names = names(program)?;
+        let names = names(program, start(program, MODES[0]))?;
         for mode in MODES.into_iter().filter(|mode| mode.program == program.name) {
-            for tests in parts(&names, mode.tests) {
-                let others = names.iter().filter(|name| !tests.contains(name)).cloned().collect();
-                jobs.push(Job { program, mode, tests: tests.len(), others });
-            }
+            let batches = shares(&names, mode.tests).into_iter().map(|tests| Batch::of(program, &names, &tests));
+            jobs.extend(batches.map(|batch| Job { batch, mode }));
         }
     }
     if jobs.is_empty() {
         return Err("there is no device test".into());
     }
-    jobs.sort_by_key(|job| std::cmp::Reverse(job.tests));
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.batch.tests.len()));
     Ok(jobs)
 }
 
-/// The names that begin so, in as few parts of nearly one size as have at most [`MOST_TESTS`]. Neighbours, which take about as long, go to different parts.
-fn parts<'n>(names: &'n [String], start: &str) -> Vec<Vec<&'n String>> {
+/// The names that begin so, in as few shares of nearly one size as have at most [`MOST_TESTS`]. Neighbours, which take about as long, go to different
+/// shares.
+fn shares(names: &[String], start: &str) -> Vec<Vec<String>> {
     let chosen: Vec<&String> = names.iter().filter(|name| name.starts_with(start)).collect();
     let count = if start.is_empty() { 1 } else { chosen.len().div_ceil(MOST_TESTS) };
-    (0..count).map(|part| chosen.iter().skip(part).step_by(count).copied().collect()).collect()
-}
-
-/// The names of all tests of a program.
-fn names(program: &Program) -> Outcome<Vec<String>> {
-    let output = start(program, MODES[0]).arg("--list").output()?;
-    if !output.status.success() {
-        return Err(format!("{} --list: {}: {}", program.title(), output.status, text_of(&output)).into());
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+    (0..count).map(|share| chosen.iter().skip(share).step_by(count).copied().cloned().collect()).collect()
 }
 
 fn start(program: &Program, mode: Mode) -> Command {
@@ -132,16 +113,16 @@ fn text_of(output: &Output) -> String {
 impl Job<'_> {
     /// An error, whose text is short, where not every test passed or was ignored; all that the program printed is shown then.
     fn run(&self) -> Result<(), String> {
-        let skip = self.others.iter().flat_map(|name| ["--skip", name]);
-        let output = start(self.program, self.mode).arg("--exact").args(skip).output();
-        let output = output.map_err(|error| format!("{}: {error}", self.program.path.display()))?;
+        let Batch { program, tests, .. } = &self.batch;
+        let output = start(program, self.mode).arg("--exact").args(self.batch.skips()).output();
+        let output = output.map_err(|error| format!("{}: {error}", program.path.display()))?;
         let text = text_of(&output);
         let Counts { passed, ignored, .. } = Counts::of(&text);
-        if output.status.success() && passed + ignored == self.tests as u64 {
+        if output.status.success() && passed + ignored == tests.len() as u64 {
             return Ok(());
         }
         println!("{text}");
-        Err(format!("{passed} of {} passed, {ignored} ignored, {}", self.tests, output.status))
+        Err(format!("{passed} of {} passed, {ignored} ignored, {}", tests.len(), output.status))
     }
 }
 
@@ -150,15 +131,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_have_each_test_once() {
+    fn shares_have_each_test_once() {
         let names: Vec<String> = (0..250).map(|at| format!("device::{at}")).chain(["counts::a".to_owned()]).collect();
-        let parts = parts(&names, "device::");
-        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [84, 83, 83]);
-        let mut all: Vec<&String> = parts.concat();
+        let shares = shares(&names, "device::");
+        assert_eq!(shares.iter().map(Vec::len).collect::<Vec<_>>(), [84, 83, 83]);
+        let mut all: Vec<String> = shares.concat();
         all.sort_unstable();
         all.dedup();
         assert!(all.len() == 250 && all.iter().all(|name| name.starts_with("device::")));
-        assert_eq!(super::parts(&names, "").concat().len(), 251);
-        assert!(super::parts(&names, "device::sums").is_empty());
+        assert_eq!(super::shares(&names, "").concat().len(), 251);
+        assert!(super::shares(&names, "device::sums").is_empty());
     }
 }

@@ -22,6 +22,7 @@ use crate::{
     provenance::Build,
 };
 
+mod batches;
 mod counts;
 pub(crate) mod emulated;
 mod gpu;

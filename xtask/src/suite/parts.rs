@@ -2,13 +2,9 @@
 //!
 //! A line holds revision, tool, program, warnings and test.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::Path,
-};
+use std::{fs, io::Write, path::Path};
 
-use crate::{Outcome, provenance};
+use crate::{Outcome, provenance, text_if_there};
 
 /// The file of a run in parts.
 pub(super) struct Parts<'a> {
@@ -28,13 +24,11 @@ pub(super) struct PassedBefore {
 impl Parts<'_> {
     /// The tests of this revision that have passed under this tool. Without a commit's name none: the sources may be others.
     pub(super) fn passed(&self) -> Outcome<Vec<PassedBefore>> {
-        let text = match fs::read_to_string(self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(format!("{}: {error}", self.path.display()).into()),
-        };
-        let passed = text.lines().filter_map(|line| self.passed_of(line)).collect();
-        Ok(if provenance::is_commit(self.revision) { passed } else { Vec::new() })
+        if !provenance::is_commit(self.revision) {
+            return Ok(Vec::new());
+        }
+        let text = text_if_there(self.path)?.unwrap_or_default();
+        Ok(text.lines().filter_map(|line| self.passed_of(line)).collect())
     }
 
     fn passed_of(&self, line: &str) -> Option<PassedBefore> {

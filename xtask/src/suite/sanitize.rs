@@ -1,17 +1,16 @@
 //! `cargo xtask sanitize`: the device tests under compute-sanitizer.
 
-use std::{
-    collections::VecDeque,
-    env,
-    ffi::OsString,
-    fmt,
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-    thread,
-    time::Instant,
-};
+use std::{env, ffi::OsString, fmt, path::PathBuf, time::Instant};
 
-use super::{Surroundings, gpu, is_of_device, parts, parts::Parts, record, running, running::Ran, summary};
+use super::{
+    Surroundings,
+    batches::{Batch, names, side_by_side},
+    gpu, is_of_device, parts,
+    parts::Parts,
+    record, running,
+    running::Ran,
+    summary,
+};
 use crate::{
     Outcome,
     evidence::{self, Evidence, Sanitized},
@@ -128,7 +127,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let batch = if arguments.jobs > 1 { arguments.batch.max(1) } else { usize::MAX };
     let mut of_programs = Vec::new();
     for program in programs {
-        let names = names(&program, &surroundings)?;
+        let names = names(&program, surroundings.start(&program, None))?;
         of_programs.push((program, names));
     }
     let of_tool = |&tool: &Tool| {
@@ -164,7 +163,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             Ok((passed, warnings)) => {
                 let (passed, warnings) = (passed + passed_before, warnings + warnings_before);
                 let entry = Sanitized {
-                    tool: tool.to_string(),
+                    tool: named.clone(),
                     revision: revision.clone(),
                     date: machine::today(),
                     filter: arguments.tests.filter.clone(),
@@ -199,29 +198,19 @@ fn run_tool(
         // Calls that fail are the tests' matter: some ask for things that are not there, as the parameter behind a kernel's last.
         below.extend(["--report-api-errors", "no"].map(OsString::from));
     }
-    let (waiting, ended) = (Mutex::new(batches.iter().collect::<VecDeque<_>>()), Mutex::new(Vec::new()));
-    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    let work = || {
-        while let Some(batch) = next() {
-            let start = Instant::now();
-            let mut ran = batch.run(surroundings, &below);
-            if let (Some(parts), None) = (parts, &ran.0.failure)
-                && let Err(error) = parts.add(&batch.program.title(), &batch.tests, ran.1)
-            {
-                ran.0.failure = Some(error.to_string());
-            }
-            let left = waiting.lock().unwrap_or_else(PoisonError::into_inner).len();
-            println!(
-                "== {tool}: {:.0} s, {left} batches left: {}",
-                start.elapsed().as_secs_f64(),
-                batch.tests.join(" ")
-            );
-            ended.lock().unwrap_or_else(PoisonError::into_inner).push(ran);
+    let work = |batch: &Batch<'_>, left: &dyn Fn() -> usize| {
+        let start = Instant::now();
+        let mut ran = run_below(batch, &below, surroundings);
+        if let (Some(parts), None) = (parts, &ran.0.failure)
+            && let Err(error) = parts.add(&batch.program.title(), &batch.tests, ran.1)
+        {
+            ran.0.failure = Some(error.to_string());
         }
+        let (seconds, left) = (start.elapsed().as_secs_f64(), left());
+        println!("== {tool}: {seconds:.0} s, {left} batches left: {}", batch.tests.join(" "));
+        ran
     };
-    thread::scope(|scope| (0..jobs.max(1)).for_each(|_| drop(scope.spawn(work))));
-    let (all, warnings): (Vec<_>, Vec<u64>) =
-        ended.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().unzip();
+    let (all, warnings): (Vec<_>, Vec<u64>) = side_by_side(batches, jobs, work).into_iter().unzip();
     summary(&all)?;
     Ok((all.iter().map(|ran| ran.counts.passed).sum(), warnings.iter().sum()))
 }
@@ -249,18 +238,6 @@ fn sanitizer() -> Outcome<OsString> {
         format!("{NAME} is neither on PATH nor below CUDA_PATH or /usr/local/cuda; it comes with the CUDA toolkit")
             .into()
     })
-}
-
-/// The names of all tests of a program.
-fn names(program: &Program, surroundings: &Surroundings) -> Outcome<Vec<String>> {
-    let output = surroundings.start(program, None).arg("--list").output();
-    let output = output.map_err(|error| format!("{}: {error}", program.path.display()))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(format!("{} --list: {}: {said}", program.title(), output.status).into());
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
 /// The device tests whose names contain `filter` and begin with none of `skipped`.
@@ -311,41 +288,22 @@ fn slow_first(batches: &mut [Batch<'_>]) {
     batches.sort_by_key(|batch| !batch.tests.iter().any(is_slow));
 }
 
-/// Tests of a program that one process runs.
-struct Batch<'p> {
-    program: &'p Program,
-    tests: Vec<String>,
-    /// The program's other tests: a suite takes one name to run and any number to skip.
-    others: Vec<String>,
-}
-
-impl<'p> Batch<'p> {
-    fn of(program: &'p Program, names: &[String], tests: &[String]) -> Self {
-        let others = names.iter().filter(|name| !tests.contains(name)).cloned().collect();
-        Self { program, tests: tests.to_vec(), others }
+/// Runs the tests of a batch below a tool: the outcome, and the number of the tool's warnings.
+fn run_below(batch: &Batch<'_>, below: &[OsString], surroundings: &Surroundings) -> (Ran, u64) {
+    let mut command = surroundings.start(batch.program, Some(below));
+    // One at a time: racecheck stops making progress when several threads launch.
+    command.args(["--exact", "--test-threads", "1"]).args(batch.skips());
+    let (mut ran, text) = running::run_and_read(batch.program.title(), &mut command);
+    let mut warnings = 0;
+    match Verdict::of(&text) {
+        Ok(verdict) => warnings = verdict.warnings,
+        Err(why) => ran.failure = ran.failure.or(Some(why)),
     }
-
-    /// Runs the tests below a tool: the outcome, and the number of the tool's warnings.
-    fn run(&self, surroundings: &Surroundings, below: &[OsString]) -> (Ran, u64) {
-        let mut command = surroundings.start(self.program, Some(below));
-        let (mut ran, text) = running::run_and_read(self.program.title(), command.args(self.arguments()));
-        let mut warnings = 0;
-        match Verdict::of(&text) {
-            Ok(verdict) => warnings = verdict.warnings,
-            Err(why) => ran.failure = ran.failure.or(Some(why)),
-        }
-        let (passed, wanted) = (ran.counts.passed, self.tests.len());
-        if passed != wanted as u64 {
-            ran.failure = ran.failure.or_else(|| Some(format!("{passed} of {wanted} tests passed")));
-        }
-        (ran, warnings)
+    let (passed, wanted) = (ran.counts.passed, batch.tests.len());
+    if passed != wanted as u64 {
+        ran.failure = ran.failure.or_else(|| Some(format!("{passed} of {wanted} tests passed")));
     }
-
-    fn arguments(&self) -> impl Iterator<Item = &str> {
-        // One at a time: racecheck stops making progress when several threads launch.
-        let skip = self.others.iter().flat_map(|name| ["--skip", name]);
-        ["--exact", "--test-threads", "1"].into_iter().chain(skip)
-    }
+    (ran, warnings)
 }
 
 /// The summary that compute-sanitizer prints at its end, besides its exit code.
@@ -428,7 +386,7 @@ mod tests {
         let mut left = vec![Batch::of(&program, &names, &names[..1]), Batch::of(&program, &names, &names[1..])];
         assert_eq!(without_passed(&mut left, &before), (2, 4));
         assert_eq!(left.iter().map(|batch| batch.tests.clone()).collect::<Vec<_>>(), [["device::c"]]);
-        let skipped: Vec<&str> = left[0].arguments().filter(|word| word.starts_with("device")).collect();
+        let skipped: Vec<&str> = left[0].skips().filter(|word| word.starts_with("device")).collect();
         assert_eq!(skipped, ["device::a", "device::b"]);
     }
 
