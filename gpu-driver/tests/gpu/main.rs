@@ -262,7 +262,7 @@ fn main() -> ExitCode {
     Suite::new()
         .cases("device", device, "GPU_TESTS", examples::TESTS.iter().chain(on_device).map(|&case| in_turn(case)))
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
-        .group("nvcc", nvrtc::nvcc().map(|_| ()), "", by_nvcc)
+        .group("nvcc", nvrtc::nvcc().map(|_| ()), "GPU_NVCC_TESTS", by_nvcc)
         .group("dynamic", device_with_runtime(), "", tests![the_example_dynamic_parallelism])
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .group("fake_driver", fake::build(), "", with_fake)
