@@ -19,10 +19,11 @@ fi
 libraries="-nostdlib -Wl,-z,defs -lc -lm -lgcc"
 
 "$cxx" -std=c++17 -O1 -Wall -Wextra "$here/driver.cpp" -o "$work/driver" -ldl
-for mode in plain checked undefined; do
+for mode in plain checked portable undefined; do
     case $mode in
     plain) flags=$plain ;;
     checked) flags=$checked ;;
+    portable) flags="$checked -DGPU_EMULATED_TEST_PORTABLE_HOOKS" ;;
     undefined) flags="$checked -fsanitize=undefined -fno-sanitize=vptr -DGPU_EMULATED_CHECKS_UNDEFINED" ;;
     esac
     # The flags are words.
