@@ -16,14 +16,7 @@ use crate::{Outcome, workspace_root};
 /// Packs all crates without compiling them; fails at a warning of cargo's, and where a source includes a file of another package.
 pub(crate) fn run() -> Outcome {
     let root = workspace_root();
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]).current_dir(&root);
-    eprintln!("$ {command:?}");
-    let output = command.stdin(Stdio::null()).output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() || said.lines().any(|line| line.starts_with("warning")) {
-        return Err(format!("cargo package: {}\n{said}", output.status).into());
-    }
+    pack(&root)?;
     let mut outside = Vec::new();
     let included = Regex::new(r#"\binclude(?:_str|_bytes)?!\(\s*(?:concat!\(\s*)?"([^"]+)""#)?;
     for source in sources(&root)? {
@@ -33,6 +26,20 @@ pub(crate) fn run() -> Outcome {
         outside.extend(foreign.map(|name| format!("{} includes {name}", source.display())));
     }
     if outside.is_empty() { Ok(()) } else { Err(format!("outside the package: {}", outside.join("; ")).into()) }
+}
+
+/// Packs the workspace of a folder; an error at a warning.
+fn pack(root: &Path) -> Outcome {
+    let mut command = Command::new(env!("CARGO"));
+    // `--quiet` would leave out the warnings.
+    command.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--color", "never"]).current_dir(root);
+    eprintln!("$ {command:?}");
+    let output = command.stdin(Stdio::null()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() && !said.lines().any(|line| line.starts_with("warning")) {
+        return Ok(());
+    }
+    Err(format!("cargo package: {}\n{said}", output.status).into())
 }
 
 /// The Rust files that git knows.
@@ -66,6 +73,22 @@ fn package_of(file: &Path) -> Option<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_that_does_not_describe_itself_is_an_error() {
+        let package = tempfile::tempdir().unwrap();
+        fs::create_dir(package.path().join("src")).unwrap();
+        fs::write(package.path().join("src/lib.rs"), "").unwrap();
+        let packed = |more: &str| {
+            let manifest =
+                format!("[package]\nname = \"one\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{more}\n[workspace]\n");
+            fs::write(package.path().join("Cargo.toml"), manifest).unwrap();
+            pack(package.path()).map_err(|error| error.to_string())
+        };
+        let told = packed("").unwrap_err();
+        assert!(told.contains("no description"), "{told}");
+        packed("description = \"d\"\nlicense = \"MIT\"\ndocumentation = \"https://docs.rs/one\"").unwrap();
+    }
 
     #[test]
     fn a_file_of_a_package_below_or_above_is_outside() {
