@@ -1,6 +1,7 @@
 //! The cost of the first call of each kind in a new process: `cargo run --release -p benches --bin first_use [--device emulated]`.
 //!
-//! The program starts itself for each call, with a new cache folder and then with the kernels that are there. A start opens the device and makes the
+//! The program starts itself for each call, with a new cache folder and then with the kernels that are there. NVRTC keeps results of its own between
+//! processes; they are left out (`--no-cache`), or only the first start ever would compile. A start opens the device and makes the
 //! arrays before the clock runs; the time is that until the result is there, with NVRTC opened, the kernel compiled and loaded.
 #![forbid(unsafe_code)]
 
@@ -14,7 +15,7 @@ use benches::{data, harness::Outcome};
 use clap::Parser;
 use gpu_algos::prelude::*;
 use gpu_array::GpuArray;
-use gpu_driver::{Device, Stream, emulated::Emulated};
+use gpu_driver::{CudaVersion, Device, Stream, emulated::Emulated, nvrtc};
 use gpu_random::{Philox, Xorwow};
 use ndarray::{Axis, Ix2, aview1};
 
@@ -32,6 +33,9 @@ struct Options {
     #[arg(long, hide = true)]
     once: Option<String>,
 }
+
+/// The first version of NVRTC that keeps results.
+const CACHES: CudaVersion = CudaVersion { major: 12, minor: 9 };
 
 type Matrix = GpuArray<f32, Ix2>;
 
@@ -90,6 +94,10 @@ fn in_children(options: &Options) -> Outcome {
 fn child(options: &Options, name: &str, cache: &std::path::Path) -> Outcome<f64> {
     let mut command = Command::new(env::current_exe()?);
     command.args(["--once", name, "--device", &options.device]).env("GPU_CACHE_DIR", cache);
+    if nvrtc::version().is_ok_and(|(version, _)| version >= CACHES) {
+        let asked = env::var("GPU_NVRTC_OPTIONS").unwrap_or_default();
+        command.env("GPU_NVRTC_OPTIONS", format!("{asked} --no-cache"));
+    }
     let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     said.trim().parse().map_err(|_| format!("{name}: {said}{}", String::from_utf8_lossy(&output.stderr)).into())
