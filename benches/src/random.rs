@@ -98,11 +98,7 @@ fn of_generator<R: Engine>(harness: &mut Harness, name: &str) {
         figure!(harness, R, &normal, f32, n, rng, out => rng.fill_normal(out));
         figure!(harness, R, &normal, f64, n, rng, out => rng.fill_normal(out));
     }
-    // Whole calls, as of cuRAND, which seeds outside of a captured graph.
-    figure!(harness, R, &format!("{name}-reseed"), u32, first_length(harness), Figure::whole_calls, rng, out => {
-        rng.set_seed(SEED);
-        rng.fill_bits(out)
-    });
+    reseed::<R>(harness, &format!("{name}-reseed"));
     let Some(&n) = lengths.last() else { return };
     figure!(harness, R, &format!("{name}-lognormal"), f32, n, rng, out => rng.fill_log_normal(out, 0.0, 1.0));
     figure!(harness, R, &format!("{name}-exponential"), f32, n, rng, out => rng.fill_exponential(out, 1.0));
@@ -115,6 +111,38 @@ fn of_generator<R: Engine>(harness: &mut Harness, name: &str) {
         )*};
     }
     poisson!(1, 10, 100, 10_000);
+}
+
+/// Numbers behind a new seed. Each call has another one than that before: a library may make nothing of a seed that it has already.
+fn reseed<R: Engine>(harness: &mut Harness, operation: &str) {
+    let n = first_length(harness);
+    let work = Work::fills(4 * n as u64);
+    let drawn = |got: &[u32], seed: u64| {
+        let mut want = vec![0; got.len()];
+        Generator::<R>::new(seed).fill_bits(&mut want)?;
+        Ok(check(got, &want))
+    };
+    // Whole calls, as of cuRAND, which seeds outside of a captured graph.
+    harness.figure(operation, "u32", n, BY).work(work).whole_calls().on_gpu(
+        |gpu| Ok((Generator::<R>::new(0), DeviceVec::<u32>::zeros(gpu.stream(), n)?, SEED)),
+        |(rng, out, seed)| {
+            *seed += 1;
+            rng.set_seed(*seed);
+            Ok(rng.fill_bits(out)?)
+        },
+        |(_, out, seed), ()| drawn(&out.slice(..n.min(SAMPLE))?.to_vec()?, *seed),
+    );
+    if !harness.on_gpu() {
+        harness.figure(operation, "u32", n, BY).work(work).on_cpu(
+            || Ok((Generator::<R>::new(0), vec![0; n], SEED)),
+            |(rng, out, seed)| {
+                *seed += 1;
+                rng.set_seed(*seed);
+                Ok(rng.fill_bits(out)?)
+            },
+            |(_, out, seed), ()| drawn(&out[..n.min(SAMPLE)], *seed),
+        );
+    }
 }
 
 /// One subsequence alone.

@@ -1,7 +1,10 @@
 //! cuRAND: XORWOW and Philox, in the library's default order, and in the one that it calls dynamic.
 #![expect(unsafe_code, reason = "calls of cuRAND")]
 
-use std::mem::MaybeUninit;
+use std::{
+    mem::MaybeUninit,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use cudarc::curand::sys::{self, curandOrdering_t as Order, curandRngType_t as Kind};
 use gpu_driver::{CurrentGuard, DevicePod, DeviceVec};
@@ -74,7 +77,7 @@ pub(super) fn figures(harness: &mut Harness) {
             figure(harness, name, kind, n, normal);
         }
         // Seeding is no part of a captured graph.
-        let first = Draw { name: "reseed", dtype: "u32", generate: reseeded, check: are_bits };
+        let first = Draw { name: "reseed", dtype: "u32", generate: reseeded, check: are_reseeded };
         figure(harness, name, kind, first_length(harness), first);
         let Some(&n) = lengths(harness).last() else { continue };
         let draw = |name, generate, check| Draw { name, dtype: "u32", generate, check };
@@ -116,14 +119,18 @@ fn figure<T: DevicePod>(harness: &mut Harness, generator: &str, kind: Kind, n: u
     }
 }
 
-/// The first numbers of a seed.
+/// The seed that was set last.
+static LAST_SEED: AtomicU64 = AtomicU64::new(SEED);
+
+/// The first numbers of a seed, which is another one at each call: the library might see that it has it already.
 ///
 /// # Safety
 /// As the library's function: room for `n` numbers.
 unsafe fn reseeded(generator: sys::curandGenerator_t, to: *mut u32, n: usize) -> sys::curandStatus_t {
+    let seed = LAST_SEED.fetch_add(1, Ordering::Relaxed) + 1;
     // SAFETY: the generator is alive, and the caller's promise.
     unsafe {
-        match sys::curandSetPseudoRandomGeneratorSeed(generator, SEED) {
+        match sys::curandSetPseudoRandomGeneratorSeed(generator, seed) {
             sys::curandStatus_t::CURAND_STATUS_SUCCESS => sys::curandGenerate(generator, to, n),
             failed => failed,
         }
@@ -166,9 +173,17 @@ fn are_poisson<const MEAN: u32>(got: &[u32], _: Kind) -> bool {
 
 /// Half the bits are ones; XORWOW begins as ours does.
 fn are_bits(got: &[u32], kind: Kind) -> bool {
+    are_bits_of(SEED, got, kind)
+}
+
+fn are_reseeded(got: &[u32], kind: Kind) -> bool {
+    are_bits_of(LAST_SEED.load(Ordering::Relaxed), got, kind)
+}
+
+fn are_bits_of(seed: u64, got: &[u32], kind: Kind) -> bool {
     let ones: u64 = got.iter().map(|word| u64::from(word.count_ones())).sum();
     let first =
-        kind != Kind::CURAND_RNG_PSEUDO_XORWOW || got.first() == Some(&XorwowRng::seed_from_u64(SEED).next_u32());
+        kind != Kind::CURAND_RNG_PSEUDO_XORWOW || got.first() == Some(&XorwowRng::seed_from_u64(seed).next_u32());
     first && is_near(ones as f64 / (32 * got.len()) as f64, 0.5, 0.5, 32 * got.len())
 }
 
