@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p gpu-sparse --example solve` solves a built-in system; `-- --help` lists the options.
 
+#[path = "solve/ahead.rs"]
+mod ahead;
 #[path = "solve/place.rs"]
 mod backend;
 #[path = "solve/options.rs"]
@@ -32,6 +34,7 @@ use gpu_sparse::{
     linalg::{self, Cg, Jacobi, LinearOperator, Solution},
 };
 
+use ahead::Ahead;
 use backend::Backend;
 use options::{Options, Precond};
 use report::Report;
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Outcome<bool> {
     gpu_sparse::start_threads()?;
     let place = Backend::choose(options.device)?;
+    let ahead = Ahead::start(&place, options.format);
     let started = Instant::now();
     let (name, a) = matrix(options.matrix.as_deref())?;
     let b = right_hand_side(&a, options.rhs.as_deref())?;
@@ -70,7 +74,7 @@ fn run(options: &Options) -> Outcome<bool> {
     let started = Instant::now();
     let system = System::build(&a, &place, options.format)?;
     let build_s = started.elapsed().as_secs_f64();
-    let (solution, compile_s) = solve(system.operator.as_ref(), &b, options)?;
+    let (solution, compile_s) = solve(system.operator.as_ref(), &b, options, ahead)?;
     let true_residual = true_residual(&a, &b, &solution)?;
 
     if let Some(path) = &options.out {
@@ -133,8 +137,13 @@ fn check_symmetric(a: &CsrMatrix<f64>) -> Outcome<()> {
     Ok(())
 }
 
-/// The solution, and the seconds that the kernels took to compile and load before it; 0 on the CPU.
-fn solve(system: &dyn LinearOperator<f64>, b: &[f64], options: &Options) -> Outcome<(Solution<f64>, f64)> {
+/// The solution, and the seconds that it waited for its kernels to be compiled and loaded; 0 on the CPU.
+fn solve(
+    system: &dyn LinearOperator<f64>,
+    b: &[f64],
+    options: &Options,
+    ahead: Ahead,
+) -> Outcome<(Solution<f64>, f64)> {
     let progress = progress::Bar::new(options.rtol);
     let mut cg: Cg<'_, f64> = linalg::cg(&system, b).rtol(options.rtol).monitor(|state| progress.show(state));
     if let Some(maxiter) = options.maxiter {
@@ -144,6 +153,10 @@ fn solve(system: &dyn LinearOperator<f64>, b: &[f64], options: &Options) -> Outc
         cg = cg.preconditioner(Jacobi);
     }
     let started = Instant::now();
+    if system.on_device().is_some() {
+        progress.waits("compiling and loading the kernels");
+    }
+    drop(ahead);
     cg.load_kernels()?;
     let compile_s = system.on_device().map_or(0.0, |_| started.elapsed().as_secs_f64());
     Ok((cg.solve()?, compile_s))

@@ -135,10 +135,24 @@ pub enum SparseError {
     /// An array in GPU memory could not be made or copied.
     #[error(transparent)]
     Array(#[from] gpu_array::ArrayError),
+    /// Random numbers were refused: a [`RandomError`](https://docs.rs/gpu-random), which `?` turns into this with the feature `random`.
+    #[error("{0}")]
+    Random(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+#[cfg(feature = "random")]
+impl From<gpu_random::RandomError> for SparseError {
+    fn from(error: gpu_random::RandomError) -> Self {
+        match error {
+            gpu_random::RandomError::Driver(error) => Self::Driver(error),
+            gpu_random::RandomError::Array(error) => Self::Array(error),
+            refused => Self::Random(Box::new(refused)),
+        }
+    }
 }
 
 gpu_driver::debug_by_text! {
     SparseError:
     Shape, IndexOutOfRange, TooLarge, OutOfMemory, Threads, MatrixMarket, File, RowStarts, UnsortedColumns, Packets,
-    Diagonal, NoDiagonal, Parameter, Operator, Algo, Driver, Array,
+    Diagonal, NoDiagonal, Parameter, Operator, Algo, Driver, Array, Random,
 }

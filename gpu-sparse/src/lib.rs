@@ -24,10 +24,10 @@
 //! use gpu_array::GpuArray;
 //! use gpu_sparse::{DeviceMatrix, PacketPlan, gallery::Poisson, linalg};
 //!
-//! let a = Poisson::three_d(16, 16, 16).build::<f64>()?; // seconds on the emulated device, too
+//! let a = Poisson::three_d(16, 16, 16).build::<f64>()?;
 //! println!("{}", PacketPlan::new(&a)?.description());
 //!
-//! let device = gpu_driver::Device::first()?;
+//! let device = gpu_driver::Device::first()?; // with GPU_DEVICE=emulated all of this takes seconds
 //! let a = DeviceMatrix::new(&a, &device)?; // or a.to_device(&device)?, a.to_packets()?.to_device(&device)?
 //! let solution = linalg::cg(&a, &vec![1.0; a.rows()]).rtol(1e-8).solve()?;
 //! println!("{solution}, x[0] = {}", solution.x[0]);
@@ -38,6 +38,7 @@
 //! println!("{:?}", b_again.to_ndarray()?);
 //! # Ok::<(), gpu_sparse::SparseError>(())
 //! ```
+//! The example `on_device` is this program.
 //!
 //! # Guarantees
 //! Rows are added up in f64 and rounded once. Results have the same bits on every run: on the CPU for any number of threads, on a
@@ -65,7 +66,7 @@
 //!
 //! # Errors of several crates
 //! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns [`Result`], `?`
-//! turns the errors of `gpu-driver`, `gpu-array` and `gpu-algos` into a [`SparseError`].
+//! turns the errors of `gpu-driver`, `gpu-array` and `gpu-algos` into a [`SparseError`], and with the feature `random` those of `gpu-random`.
 //!
 //! # In a crate of your own
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
@@ -95,6 +96,6 @@ pub use csr::{CsrMatrix, Symmetry};
 pub use device::DeviceMatrix;
 pub use error::{Result, SparseError};
 pub use packets::{Description, Format, PacketMatrix, PacketPlan};
-pub use registry::{KERNELS, warm};
+pub use registry::{KERNELS, warm, warm_for};
 pub use scalar::Scalar;
 pub use threads::start_threads;

@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use gpu_driver::{Device, Preload, Registry};
 
-use crate::device::{Raw, RawCsr, RawPackets, in_its_format};
+use crate::device::{Raw, RawCsr, RawPackets};
 use crate::linalg::cg;
 use crate::product::device::{List, product_kernels};
-use crate::{DeviceMatrix, Result, Scalar};
+use crate::{DeviceMatrix, Format, Result, Scalar};
 
 /// The kernels of this crate.
 pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
@@ -42,6 +42,33 @@ fn of_format<R: Raw, L: List>(list: L) -> L {
     cg::matrix_kernels::<R, _>(product_kernels::<R, _>(list))
 }
 
+/// Compiles and loads the kernels of products and solves with matrices of one element and format, as [`warm`] does for all: for a program that knows
+/// what it will solve before it has read it, on a thread of its own meanwhile.
+///
+/// # Errors
+/// `Driver`: no NVRTC, a lost device.
+///
+/// ```
+/// use gpu_driver::{Device, emulated::Emulated};
+/// use gpu_sparse::{Format, gallery, warm_for};
+///
+/// let device = Emulated::new().open()?;
+/// let ahead = { let device = device.clone(); std::thread::spawn(move || warm_for::<f64>(&device, Format::Csr)) };
+/// let a = gallery::Poisson::two_d(8, 8).build::<f64>()?.to_device(&device)?;
+/// ahead.join().unwrap()?;
+/// a.load_kernels()?; // Nothing is left to compile.
+/// # Ok::<(), gpu_sparse::SparseError>(())
+/// ```
+pub fn warm_for<T: Scalar>(device: &Device, format: Format) -> Result<()> {
+    let preload = Preload::new(&KERNELS, device);
+    // Those that sweep a matrix take longest to compile.
+    let preload = match format {
+        Format::Csr => of_format::<RawCsr<T>, _>(preload),
+        Format::Packets => of_format::<RawPackets<T>, _>(preload),
+    };
+    Ok(cg::vector_kernels::<T, _>(preload).run()?)
+}
+
 impl<T: Scalar> DeviceMatrix<T> {
     /// Compiles and loads the kernels that products and solves with this matrix launch, side by side on all processors, so that the first of them
     /// does not wait for the compiler. Takes next to nothing when they are in the cache on disk or loaded.
@@ -49,9 +76,6 @@ impl<T: Scalar> DeviceMatrix<T> {
     /// # Errors
     /// `Driver`: no NVRTC, a lost device.
     pub fn load_kernels(&self) -> Result<()> {
-        let preload = Preload::new(&KERNELS, self.device());
-        // Those that sweep a matrix take longest to compile.
-        let preload = in_its_format!(self, _stored: Raw => of_format::<Raw<T>, _>(preload));
-        Ok(cg::vector_kernels::<T, _>(preload).run()?)
+        warm_for::<T>(self.device(), self.format())
     }
 }

@@ -1,5 +1,7 @@
 //! The progress bar: how far the residual has come, on a logarithmic scale.
 
+use std::time::Duration;
+
 use gpu_sparse::linalg::ResidualNorm;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -19,6 +21,12 @@ impl Bar {
             bar.set_style(style.progress_chars("=> "));
         }
         Self { bar, rtol }
+    }
+
+    /// Says what is waited for before the first iteration, with a clock that goes on.
+    pub(crate) fn waits(&self, reason: &'static str) {
+        self.bar.set_message(reason);
+        self.bar.enable_steady_tick(Duration::from_millis(100));
     }
 
     pub(crate) fn show(&self, state: &ResidualNorm) {

@@ -7,8 +7,16 @@ use testkit::{Outcome, Test, tests};
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod tour;
 
-pub const TESTS: &[Test<Device>] = tests![the_example_tour];
+#[path = "../../examples/on_device.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+mod on_device;
+
+pub const TESTS: &[Test<Device>] = tests![the_example_tour, the_example_on_device];
 
 pub fn the_example_tour(device: &Device) -> Outcome {
     tour::run(device)
+}
+
+pub fn the_example_on_device(device: &Device) -> Outcome {
+    on_device::run(device)
 }

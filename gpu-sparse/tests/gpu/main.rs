@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         f32_does_not_claim_what_it_cannot_reach,
         tolerance_zero_ends,
         wrong_shapes_and_tolerances_are_errors,
+        errors_of_all_crates_become_one,
     ];
     // Failures on demand are of the emulated device; where a GPU does the tests it is not asked for.
     let on_gpu = device().is_ok_and(|device| !device.is_emulated());

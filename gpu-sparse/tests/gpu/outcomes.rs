@@ -236,3 +236,29 @@ pub fn wrong_shapes_and_tolerances_are_errors(device: &Device) -> Outcome {
     ensure!(matches!(cg(&a, &[1.0; 4]).atol(f64::NAN).solve(), Err(SparseError::Parameter { name: "atol", .. })));
     Ok(())
 }
+
+/// Something of each crate, each by `?`.
+#[cfg(feature = "random")]
+fn of_all_crates(device: &Device, mean: f64) -> Result<f64> {
+    use gpu_algos::prelude::*;
+    let stream = gpu_driver::Stream::new(device)?;
+    let noise = gpu_random::Philox::new(1).gen_poisson(&stream, 4, mean)?;
+    let x = gpu_array::GpuArray::from_ndarray(&stream, &ndarray::array![1.0, 2.0, 3.0, 4.0])?;
+    let x = (&x + &noise).eval()?;
+    let a = Poisson::two_d(2, 2).build::<f64>()?.to_device(&stream)?;
+    Ok(a.matvec(&x)?.sum().get()?)
+}
+
+/// The feature is on where a program of the workspace asks for it, as the benchmarks do.
+pub fn errors_of_all_crates_become_one(device: &Device) -> Outcome {
+    #[cfg(feature = "random")]
+    {
+        ensure!(of_all_crates(device, 2.0)?.is_finite());
+        let refused = of_all_crates(device, -1.0).unwrap_err();
+        let SparseError::Random(inner) = &refused else { return Err(format!("{refused:?}").into()) };
+        ensure!(matches!(inner.downcast_ref(), Some(gpu_random::RandomError::Parameter { .. })), "{inner:?}");
+        ensure!(refused.to_string() == inner.to_string() && refused.to_string().contains("-1"), "{refused}");
+    }
+    let _ = device;
+    Ok(())
+}
