@@ -33,20 +33,25 @@ __device__ __forceinline__ XorwowState choose(bool first, const XorwowState &a,
 __device__ __forceinline__ void skip_draws(XorwowState &state, uint32_t draws) {
     state.d += WEYL * draws;
 #pragma unroll 1
-    for (; draws >= 5; draws -= 5) {
+    for (; draws >= 20; draws -= 20) {
 #pragma unroll
-        for (int i = 0; i < 5; i++) linear_step(state.v);
+        for (int i = 0; i < 20; i++) linear_step<true>(state.v);
     }
 #pragma unroll 1
-    for (; draws > 0; draws--) linear_step(state.v);
+    for (; draws >= 5; draws -= 5) {
+#pragma unroll
+        for (int i = 0; i < 5; i++) linear_step<true>(state.v);
+    }
+#pragma unroll 1
+    for (; draws > 0; draws--) linear_step<true>(state.v);
 }
 
-// Computes the values of a turn.
-template <class D> __device__ __forceinline__ void turn(const D &distribution, XorwowState &state,
-                                                        typename D::Value *out) {
+// Computes the values of a turn; APART as of `linear_step`.
+template <class D, bool APART = false> __device__ __forceinline__ void
+turn(const D &distribution, XorwowState &state, typename D::Value *out) {
     uint32_t words[D::WORDS];
 #pragma unroll
-    for (int i = 0; i < D::WORDS; i++) words[i] = draw(state);
+    for (int i = 0; i < D::WORDS; i++) words[i] = draw<APART>(state);
     distribution(words, out);
 }
 
@@ -253,7 +258,7 @@ __device__ __forceinline__ void fill_column(const D &distribution, XorwowState &
 #pragma unroll 5
     for (; rows > 0; rows--) {
         Turn values;
-        turn(distribution, state, values.value);
+        turn<D, true>(distribution, state, values.value);
         *reinterpret_cast<Turn *>(at) = values;
         at += ROW;
     }

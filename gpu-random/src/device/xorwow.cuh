@@ -15,15 +15,19 @@ struct XorwowState {
     uint32_t v[5], d;
 };
 
-// The linear part of a step.
-__device__ __forceinline__ void linear_step(uint32_t (&v)[5]) {
+// The linear part of a step. APART: for a chain of steps that nothing else fills. All that the
+// first word adds to the new one is known five steps before; computed apart, a step waits for a
+// shift and one exclusive or, not for two. It takes some registers more.
+template <bool APART = false> __device__ __forceinline__ void linear_step(uint32_t (&v)[5]) {
     uint32_t t = v[0] ^ (v[0] >> 2);
-    uint32_t last = (v[4] ^ (v[4] << 4)) ^ (t ^ (t << 1));
+    uint32_t first = t ^ (t << 1);
+    if (APART) first = gpu::computed_apart(first);
+    uint32_t last = (v[4] ^ (v[4] << 4)) ^ first;
     v[0] = v[1], v[1] = v[2], v[2] = v[3], v[3] = v[4], v[4] = last;
 }
 
-__device__ __forceinline__ uint32_t draw(XorwowState &state) {
-    linear_step(state.v);
+template <bool APART = false> __device__ __forceinline__ uint32_t draw(XorwowState &state) {
+    linear_step<APART>(state.v);
     state.d += WEYL;
     return state.v[4] + state.d;
 }
