@@ -19,7 +19,7 @@ pub(super) enum PutKernel {
 impl PutKernel {
     /// Threads of a block.
     pub(super) const fn threads() -> usize {
-        256 // tune gpu-array.put_threads: 128 256 512
+        256
     }
 
     /// Words of the lists of parameters: lengths, strides.

@@ -128,19 +128,30 @@ fn all(root: &Path) -> Outcome<Vec<Tunable>> {
     let is_source = |file: &PathBuf| file.extension().is_some_and(|end| end == "rs") && !file.starts_with("xtask");
     for file in tracked(root)?.into_iter().filter(is_source) {
         let text = fs::read_to_string(root.join(&file)).unwrap_or_default();
-        found.extend(text.lines().filter_map(|line| tunable(&file, line)));
+        for line in text.lines().filter(|line| line.contains(MARK)) {
+            let tunable = tunable(&file, line).ok_or_else(|| format!("{}: no number to tune: {line}", file.display()))?;
+            found.push(tunable);
+        }
     }
     Ok(found)
 }
 
-/// `field: value, // tune name: candidates; filter`
+/// What a line with a number to tune has behind its code.
+const MARK: &str = "// tune ";
+
+/// `field: value, // tune name: candidates; filter`. The value is the last word of the code, whatever stands before it.
 fn tunable(file: &Path, line: &str) -> Option<Tunable> {
-    let (code, comment) = line.split_once("// tune ")?;
-    let value = code.trim().trim_end_matches(',').rsplit_once(": ")?.1.parse().ok()?;
+    let (code, comment) = line.split_once(MARK)?;
+    let value = last_word(code)?.parse().ok()?;
     let (name, rest) = comment.split_once(": ")?;
     let (candidates, filter) = rest.split_once("; ")?;
     let candidates: Vec<u64> = candidates.split(' ').map(|word| word.parse().ok()).collect::<Option<_>>()?;
     Some(Tunable { name: name.to_owned(), file: file.to_owned(), value, candidates, filter: filter.to_owned() })
+}
+
+/// The last word of the code, without the comma or semicolon behind it.
+fn last_word(code: &str) -> Option<&str> {
+    code.trim_end().trim_end_matches([',', ';']).split(' ').next_back()
 }
 
 /// The files that git knows, or would.
@@ -160,7 +171,12 @@ fn write_value(tunable: &Tunable, root: &Path, value: u64) -> Outcome {
     let path = root.join(&tunable.file);
     let old = fs::read_to_string(&path)?;
     let with_value = |line: &str| match self::tunable(&tunable.file, line.trim_end()) {
-        Some(found) if found == *tunable => line.replacen(&format!(": {},", tunable.value), &format!(": {value},"), 1),
+        Some(found) if found == *tunable => {
+            let code = line.split_once(MARK).map_or(line, |(code, _)| code).trim_end();
+            let end = code.trim_end_matches([',', ';']).len();
+            let start = end - last_word(code).map_or(0, str::len);
+            format!("{}{value}{}", &line[..start], &line[end..])
+        }
         _ => line.to_owned(),
     };
     let new: String = old.split_inclusive('\n').map(with_value).collect();
@@ -304,6 +320,17 @@ mod tests {
         {
             assert_eq!(tunable(Path::new("policy.rs"), line), None, "{line}");
         }
+        let code = ["let n = 3;", "true => 3,", "const N: usize = 3;", "3"];
+        let values = code.map(|code| tunable(Path::new("policy.rs"), &format!("{code} // tune a: 1 3; b")).unwrap().value);
+        assert_eq!(values, [3; 4]);
+    }
+
+    /// A line that is not understood would be left out of the list.
+    #[test]
+    fn each_marked_line_of_the_workspace_is_understood() {
+        let found = all(&crate::workspace_root()).unwrap();
+        let names: Vec<&str> = found.iter().map(|tunable| tunable.name.as_str()).collect();
+        assert!(names.contains(&"gpu-array.linear_unroll") && names.contains(&"gpu-algos.select_threads"), "{names:?}");
     }
 
     #[test]
@@ -316,6 +343,10 @@ mod tests {
         let text = fs::read_to_string(folder.path().join("policy.rs")).unwrap();
         assert_eq!(text, format!("{other}\n{}\n", LINE.replacen("2112", "1056", 1)));
         assert!(write_value(&found, folder.path(), 528).is_err(), "the line has another value now");
+        let (line, changed) = ("let n = 12;  // tune a: 1; b\n", "let n = 7;  // tune a: 1; b\n");
+        fs::write(folder.path().join("policy.rs"), line).unwrap();
+        write_value(&tunable(Path::new("policy.rs"), line).unwrap(), folder.path(), 7).unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("policy.rs")).unwrap(), changed);
     }
 
     #[test]
