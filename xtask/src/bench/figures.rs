@@ -163,7 +163,15 @@ fn cells(run: &Run, row: &Row) -> Vec<String> {
         ratio_text,
         figure.and_then(|figure| run.of_ceiling(figure)).map_or_else(String::new, units::percent),
         row.floor.map_or_else(String::new, |floor| format!("≥ {}", said(floor))),
+        fastest(run, row, figure).unwrap_or_default(),
     ]
+}
+
+/// The fastest peer of the record for a row's work, whoever it is, and how many times as long it takes.
+fn fastest(run: &Run, row: &Row, figure: Option<&Figure>) -> Option<String> {
+    let group = groups(run).remove(&Id::parse(&row.figure).group)?;
+    let (by, peer) = group.best_peer()?;
+    Some(format!("{} ({by})", units::times(peer.median / figure?.median)))
 }
 
 /// The figure that a row is set against: its limit, or the fastest of its peers.
@@ -188,7 +196,7 @@ fn page(run: &Run, tables: &Tables) -> String {
     let has_floor = |row: &&Row| row.floor.is_some() && is_of(&row.figure, run);
     let rows: Vec<Vec<String>> = tables.rows.iter().filter(has_floor).map(|row| cells(run, row)).collect();
     if !rows.is_empty() {
-        let head = words(&["floors", "ours", "peer", "ratio", "of ceiling", "floor"]);
+        let head = words(&["floors", "ours", "peer", "ratio", "of ceiling", "floor", "fastest of all peers"]);
         parts.push(markdown_table(&head, &rows));
     }
     parts.push(peers(run));
@@ -277,7 +285,7 @@ mod tests {
     #[test]
     fn a_row_is_set_against_the_peers_it_names() {
         let said = cells(&run(), &row(1.4));
-        assert_eq!(said[1..], ["2.000 ms (packets)", "3.000 ms (alg1)", "1.50x", "", "≥ 1.40x"]);
+        assert_eq!(said[1..], ["2.000 ms (packets)", "3.000 ms (alg1)", "1.50x", "", "≥ 1.40x", "0.50x (sell)"]);
         assert_eq!(cells(&run(), &row(1.6))[3], "1.50x (short)");
         let gap = Row { peers: vec!["cupy".to_owned()], ..row(1.0) };
         assert_eq!(cells(&run(), &gap)[2..4], ["gap", "gap"]);
@@ -298,7 +306,7 @@ mod tests {
             ..row(floor)
         };
         assert_eq!(cells(&run, &of_limit(0.75))[1..4], ["2.500 ms (ours)", "2.000 ms (machine)", "80.0 %"]);
-        assert_eq!(cells(&run, &of_limit(0.97))[3..], ["80.0 % (short)", "", "≥ 97.0 %"]);
+        assert_eq!(cells(&run, &of_limit(0.97))[3..], ["80.0 % (short)", "", "≥ 97.0 %", ""]);
     }
 
     /// The peer that the floor's row does not name is twice as fast as ours.
