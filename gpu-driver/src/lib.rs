@@ -24,6 +24,11 @@
 //! A launch compares its arguments with the compiled kernel ([`Function::launch`]); slices of the host may stand among them.
 //! Kernels that ship with a crate are typed instead: see [`Entry`] and [`Registry`].
 //!
+//! # The crates above
+//! Arrays with NumPy's operators and expressions (`GpuArray`, `&x * 2.0 + 1.0`) are in the crate `gpu-array`; reductions, scans, selection, matrix
+//! products and kernels of one's own from their element's formula in `gpu-algos` (`use gpu_algos::prelude::*` gives arrays `sum`, `cumsum`,
+//! `matmul`, …); random numbers in `gpu-random`; sparse matrices and conjugate gradients in `gpu-sparse`.
+//!
 //! # In a crate of your own
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
 //! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.

@@ -41,6 +41,10 @@
 //! # In kernels of one's own
 //! [`HEADERS`] bring the same generators to CUDA C++: `init`, `next`, `uniform`, `normal`, as cuRAND's device API has them.
 //!
+//! # The crates around this one
+//! The arrays, their slices and operators (`GpuArray`) are those of the crate `gpu-array`; `x.mean()`, `x.sum()`, `x.cumsum()` of the numbers come
+//! with `use gpu_algos::prelude::*`; devices and streams are `gpu_driver`'s.
+//!
 //! # In a crate of your own
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
 //! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.

@@ -48,7 +48,8 @@
 //! # Where to read on
 //! [`linalg::Cg`] documents the iteration, the stopping test and the cost; [`linalg::LinearOperator`] lets an operator of your
 //! own take a matrix's place; [`Description`] lists the arrays of a format and their bytes; `gpu_driver` has devices and streams, and in its
-//! module `emulated` a device for machines without a GPU. The example `solve` does all of this from the command line.
+//! module `emulated` a device for machines without a GPU; `gpu_array` has dense arrays, `gpu_algos::prelude` their sums, norms and products,
+//! `gpu_random` random ones. The example `solve` does all of this from the command line.
 //!
 //! # From SciPy
 //! | SciPy | here |

@@ -82,7 +82,7 @@ fn answer_raw(question: &str, variables: &[(&str, &OsStr)]) -> Result<String, Bo
 pub fn no_driver_says_what_was_searched(_: &()) -> Outcome {
     let text = answer("device", &[("GPU_LIBCUDA", "/nonexistent/libcuda.so.1")])?;
     ensure!(text.contains("no CUDA driver") && text.contains("/nonexistent/libcuda.so.1 (no such file)"), "{text}");
-    ensure!(text.contains("GPU_LIBCUDA"), "{text}");
+    ensure!(text.contains("GPU_LIBCUDA") && text.contains("GPU_DEVICE=emulated"), "{text}");
     Ok(())
 }
 
