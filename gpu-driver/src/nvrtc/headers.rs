@@ -29,6 +29,7 @@ const STANDARD: &[Header] = standard! {
     "standard/cuda_bf16.cuh": "cuda_bf16.h";
     "standard/cuda_fp16.cuh": "cuda_fp16.h";
     "standard/pycuda_complex.cuh": "pycuda-complex.hpp";
+    "chain.cuh": "chain.cuh";
     "complex.cuh": "complex.cuh";
     "half.cuh": "half.cuh";
 };

@@ -88,16 +88,6 @@ __device__ inline uint32_t claim_before_dependency(uint64_t scratch, uint32_t la
     return atomicInc(reinterpret_cast<uint32_t *>(scratch) - 1, last);
 }
 
-// The value, computed as it is written: the compiler joins no operation of it with later ones in
-// another order. For a chain of steps, of which each is to wait for as little as possible of the
-// last one.
-__device__ __forceinline__ uint32_t computed_apart(uint32_t x) {
-#ifndef GPU_EMULATED
-    asm("" : "+r"(x));
-#endif
-    return x;
-}
-
 // sqrtf(x), the same bits, for x that is 0 or between 1e-30 and 1e30: without the branch for values
 // beyond. Newton's step from the approximate reciprocal root is exact to rounding there.
 __device__ __forceinline__ float sqrt_of_moderate(float x) {

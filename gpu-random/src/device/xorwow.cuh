@@ -5,6 +5,7 @@
 // subsequences are cuRAND's.
 #pragma once
 #include "prelude.cuh"
+#include "chain.cuh"
 #include "numbers.cuh"
 
 namespace gpu_random {
