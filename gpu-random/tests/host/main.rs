@@ -12,6 +12,6 @@ fn all_names_stand_beside_the_crate_rand() {
     use rand::{RngExt, SeedableRng};
     let x: f64 = PhiloxRng::seed_from_u64(1234).random();
     let mut y = [0u32; 1];
-    Philox::new(1234).fill_bits(&mut y).unwrap();
+    Philox::new(1234).fill_bits(&mut y[..]).unwrap();
     assert!((0.0..1.0).contains(&x) && y[0] != 0);
 }
