@@ -2,7 +2,7 @@
 
 use gpu_array::{
     ArrayError, DType, Element, Inexact, Numeric, Promote,
-    expression::{Assembled, Expr, Gpu, IntoExpr},
+    expression::{Assembled, Backend, Expr, IntoExpr},
 };
 use ndarray::{Dimension, Ix0, Ix1};
 
@@ -112,15 +112,17 @@ macro_rules! reductions {
 
             /// `sum x[i] * y[i]` of two vectors of one length, in their common type. [`Matmul::matmul`](crate::Matmul::matmul) multiplies matrices.
             ///
-            /// Products wrap or round in that type, and are exact for f16 and bf16; the sum of floats has the error of `sum`.
+            /// Products wrap or round in that type, and are exact for f16 and bf16; the sum of floats has the error of `sum`. On the host the products are
+            /// an array first.
             ///
             /// `eval` reports `Operands` for vectors of different lengths.
             #[doc(alias("inner", "dotu"))]
-            fn dot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Ix1>
+            fn dot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Ix1, Ix0, Self::Backend>
             where
-                Self: IntoExpr<'a, Dim = Ix1, Backend = Gpu>,
-                R: IntoExpr<'a, Dim = Ix1, Backend = Gpu>,
+                Self: IntoExpr<'a, Dim = Ix1>,
+                R: IntoExpr<'a, Dim = Ix1, Backend = Self::Backend>,
                 Self::Elem: Promote<R::Elem, Output: Numeric>,
+                Self::Backend: Reduces<Common<Self::Elem, R::Elem>>,
             {
                 dot(self.into_expr(), other.into_expr(), false)
             }
@@ -132,11 +134,11 @@ macro_rules! reductions {
             ///
             /// `eval` reports `Operands` for arrays of different shapes.
             #[doc(alias("dotc", "vecdot"))]
-            fn vdot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Self::Dim>
+            fn vdot<R>(self, other: R) -> Reduction<'a, Common<Self::Elem, R::Elem>, Self::Dim, Ix0, Self::Backend>
             where
-                Self: IntoExpr<'a, Backend = Gpu>,
-                R: IntoExpr<'a, Dim = Self::Dim, Backend = Gpu>,
+                R: IntoExpr<'a, Dim = Self::Dim, Backend = Self::Backend>,
                 Self::Elem: Promote<R::Elem, Output: Numeric>,
+                Self::Backend: Reduces<Common<Self::Elem, R::Elem>>,
             {
                 dot(self.into_expr(), other.into_expr(), true)
             }
@@ -152,23 +154,35 @@ impl<'a, E: Receiver<'a>> Reductions<'a> for E {}
 pub type Common<A, B> = <A as Promote<B>>::Output;
 
 /// The sum of x * y, or of conj(x) * y, for operands of one shape.
-fn dot<'a, T, U, D>(x: Expr<'a, T, D>, y: Expr<'a, U, D>, conjugated: bool) -> Reduction<'a, Common<T, U>, D>
+fn dot<'a, T, U, D, P>(
+    x: Expr<'a, T, D, P>,
+    y: Expr<'a, U, D, P>,
+    conjugated: bool,
+) -> Reduction<'a, Common<T, U>, D, Ix0, P>
 where
     T: Element + Promote<U, Output: Numeric>,
     U: Element,
     D: Dimension,
+    P: Reduces<Common<T, U>>,
 {
     let dtype = Common::<T, U>::DTYPE;
     let operator = DeviceOperator::new(OperatorKind::Sum { carried: carried(dtype), result: dtype }, dtype, false);
-    Reduction::new(products(x, y, conjugated), operator, None)
+    let host = P::dot_on_host().map(|sum| (sum, 0));
+    Reduction::new(products(x, y, conjugated, host.is_some()), operator, host)
 }
 
-/// x * y, or conj(x) * y, for operands of one shape.
-fn products<'a, T, U, D>(x: Expr<'a, T, D>, y: Expr<'a, U, D>, conjugated: bool) -> Result<Assembled<'a>, ArrayError>
+/// x * y, or conj(x) * y, for operands of one shape. Those of numbers of 16 bits are f32, on the host f64, whose sum is rounded once.
+fn products<'a, T, U, D, P>(
+    x: Expr<'a, T, D, P>,
+    y: Expr<'a, U, D, P>,
+    conjugated: bool,
+    on_host: bool,
+) -> Result<Assembled<'a>, ArrayError>
 where
     T: Element + Promote<U, Output: Numeric>,
     U: Element,
     D: Dimension,
+    P: Backend,
 {
     let (left, right) = (x.shape()?, y.shape()?);
     if left != right {
@@ -177,6 +191,9 @@ where
     }
     if Common::<T, U>::DTYPE.is_half() {
         // Exact.
+        if on_host {
+            return (x.cast::<f64>() * y.cast::<f64>()).lower_deferred();
+        }
         return (x.cast::<f32>() * y.cast::<f32>()).lower_deferred();
     }
     if conjugated && Common::<T, U>::DTYPE.is_complex() {

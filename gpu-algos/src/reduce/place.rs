@@ -1,10 +1,10 @@
 //! The two places where reductions are computed: by a kernel on a GPU, or by the operators of the host.
 
-use std::any::Any as Erased;
+use std::{any::Any as Erased, marker::PhantomData};
 
 use gpu_array::{
     ArrayError, Complex, Element, GpuArray,
-    expression::{Gpu, Host, Lowered},
+    expression::{Backend, Gpu, Host, Lowered},
 };
 use ndarray::{Array, ArrayD, ArrayView1, ArrayViewD, Axis, Dimension, Ix0, Zip};
 
@@ -41,6 +41,9 @@ pub trait Reduces<T: Element>: ReduceBackend {
     /// The function for the values that a mask selects, where this is the host.
     #[doc(hidden)]
     fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>>;
+    /// The host's sum of products in their type, where this is the host; those of numbers of 16 bits are f64.
+    #[doc(hidden)]
+    fn dot_on_host() -> Option<HostReduce<T>>;
     /// The host's function of a family of scans, where this is the host.
     #[doc(hidden)]
     fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>>;
@@ -51,6 +54,9 @@ impl<T: Element> Reduces<T> for Gpu {
         None
     }
     fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
+        None
+    }
+    fn dot_on_host() -> Option<HostReduce<T>> {
         None
     }
     fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>> {
@@ -64,6 +70,12 @@ impl<T: Operand> Reduces<T> for Host {
     }
     fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
         Some(|lowered, _, ddof| reduce_selected_on_host(F::reduce::<T>, lowered, ddof, T::FLOAT.then_some(T::NAN)))
+    }
+    fn dot_on_host() -> Option<HostReduce<T>> {
+        Some(|lowered, axes, ddof| match T::DTYPE.is_half() {
+            true => reduce_on_host(SumAs::<T>::reduce::<f64>, lowered, axes, ddof),
+            false => reduce_on_host(SumAs::<T>::reduce::<T>, lowered, axes, ddof),
+        })
     }
     fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>> {
         Some(|lowered, heads, options| scan_on_host(F::scan::<T>, lowered, heads, options))
@@ -81,6 +93,11 @@ macro_rules! complex {
             fn selected_on_host<F: OnHost, V: Clone + 'static>() -> Option<HostReduce<V>> {
                 Some(|lowered, _, ddof| {
                     reduce_selected_on_host(F::reduce_summands::<Complex<$part>>, lowered, ddof, None)
+                })
+            }
+            fn dot_on_host() -> Option<HostReduce<Complex<$part>>> {
+                Some(|lowered, axes, ddof| {
+                    reduce_on_host(SumAs::<Complex<$part>>::reduce_summands::<Complex<$part>>, lowered, axes, ddof)
                 })
             }
             fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>> {
@@ -160,6 +177,19 @@ pub trait OnHost: 'static {
     /// Those of [`reduce_axes`](host::reduce_axes); `Array` with `Operation` where they need one.
     fn reduce_summands<T: Summand>(_: ArrayViewD<'_, T>, _: &[Axis], _ddof: u32) -> Result<Box<dyn Erased>> {
         Err(ArrayError::Operation { name: "a reduction of values with an order", dtype: T::DTYPE }.into())
+    }
+}
+
+/// Sums as values of the type `C`, in which those of integers wrap.
+struct SumAs<C>(PhantomData<C>);
+
+impl<C: Element> OnHost for SumAs<C> {
+    fn reduce<T: Operand>(view: ArrayViewD<'_, T>, axes: &[Axis], ddof: u32) -> Result<Box<dyn Erased>> {
+        Self::reduce_summands(view, axes, ddof)
+    }
+    fn reduce_summands<T: Summand>(view: ArrayViewD<'_, T>, axes: &[Axis], _: u32) -> Result<Box<dyn Erased>> {
+        let sums = host::reduce_axes(&operators::Sum::<T>::new(), view, axes)?;
+        Ok(Box::new(Host::owned_expr(sums).cast::<C>().eval()?))
     }
 }
 

@@ -1,6 +1,11 @@
 //! Reductions and scans within expressions: values, launches, errors, on a device and on the host with the same lines.
 
-use gpu_algos::{AlgoError, gpu_array::ArrayError, prelude::*, reduce::Reduces};
+use gpu_algos::{
+    AlgoError,
+    gpu_array::{ArrayError, Complex, Numeric, Promote, f16},
+    prelude::*,
+    reduce::Reduces,
+};
 use gpu_array::{
     GpuArray,
     expression::{Backend, Expr, Gpu, Host, host, where_},
@@ -21,6 +26,7 @@ pub const TESTS: &[Test<Device>] = tests![
     streams_are_those_of_the_expression,
     borrows_end_with_the_last_use,
     both_places_have_the_same_code,
+    dot_products_have_the_same_code,
 ];
 
 pub const COUNTS: &[Test<()>] = tests![each_computation_is_one_launch];
@@ -213,6 +219,62 @@ fn both_places_have_the_same_code(device: &Device) -> Outcome {
     let got = host(reversed).sum().axis(Axis(0)).eval()?;
     ensure_eq!(got, reversed.sum_axis(Axis(0)));
     ensure!(matches!(host(&Array1::<f64>::zeros(0)).max().get(), Err(AlgoError::Empty { op: "max" })));
+    Ok(())
+}
+
+/// Dot products for either place, and their error for vectors of two lengths.
+fn products_of<T: Numeric + Promote<T, Output = T>, P: Backend + Reduces<T>>(
+    x: &P::Owned<T, Ix1>,
+    y: &P::Owned<T, Ix1>,
+    short: &P::Owned<T, Ix1>,
+) -> Result<(T, T, Option<AlgoError>), AlgoError> {
+    let (x, y) = (P::expr(x), P::expr(y));
+    Ok((x.dot(&y).get()?, (&x + &y).vdot(&y).get()?, x.dot(P::expr(short)).get().err()))
+}
+
+fn dot_products_have_the_same_code(device: &Device) -> Outcome {
+    fn check<T>(device: &Device, element: fn(usize) -> T, want: impl Fn(&Array1<T>, &Array1<T>) -> T) -> Outcome
+    where
+        T: Numeric + Promote<T, Output = T>,
+        Host: Reduces<T>,
+    {
+        for n in [0, 1, 31, 33, 1000, 20_000] {
+            let (x, y) =
+                (Array1::from_shape_fn(n, |i| element(i * 7)), Array1::from_shape_fn(n, |i| element(i * 3 + 1)));
+            let short = Array1::from_shape_fn(n + 2, element);
+            let sum = (host(&x) + host(&y)).eval()?;
+            let want = (want(&x, &y), want(&sum, &y));
+            let (dot, vdot, error) = products_of::<T, Host>(&x, &y, &short)?;
+            ensure_eq!((dot, vdot), want);
+            ensure!(matches!(error, Some(AlgoError::Array(ArrayError::Operands { .. }))), "{error:?}");
+            let on_device = |x| GpuArray::from_ndarray(device, x);
+            let (dot, vdot, of_device) = products_of::<T, Gpu>(&on_device(&x)?, &on_device(&y)?, &on_device(&short)?)?;
+            ensure_eq!((dot, vdot), want);
+            ensure_eq!(error.map(|error| error.to_string()), of_device.map(|error| error.to_string()));
+        }
+        Ok(())
+    }
+    // Sums of integers wrap in their type, those of eighths are exact.
+    check(
+        device,
+        |i| (i as i32).wrapping_mul(123_456_789),
+        |x, y| x.iter().zip(y).fold(0, |sum, (&x, &y)| sum.wrapping_add(x.wrapping_mul(y))),
+    )?;
+    check(device, |i| i as u8, |x, y| x.iter().zip(y).fold(0, |sum, (&x, &y)| sum.wrapping_add(x.wrapping_mul(y))))?;
+    check(device, |i| (i % 13) as f64 / 8.0 - 0.75, |x, y| x.iter().zip(y).map(|(x, y)| x * y).sum())?;
+    check(
+        device,
+        |i| f16::from_f64((i % 13) as f64 / 8.0 - 0.75),
+        |x, y| f16::from_f64(x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum()),
+    )?;
+    let z = array![Complex::new(1.0f32, 2.0), Complex::new(3.0, -1.0)];
+    ensure_eq!(
+        (host(&z).dot(host(&z)).get()?, host(&z).vdot(host(&z)).get()?),
+        (Complex::new(5.0, -2.0), 15f32.into())
+    );
+    // Of two types, in their common one.
+    let (i, x) = (array![1, 2, 3], array![0.5, 0.25, 2.0]);
+    ensure_eq!((host(&i).dot(host(&x)).get()?, (host(&x) - host(&i).dot(host(&x))).eval()?[0]), (7.0, -6.5));
     Ok(())
 }
 
