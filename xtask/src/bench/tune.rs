@@ -129,7 +129,8 @@ fn all(root: &Path) -> Outcome<Vec<Tunable>> {
     for file in tracked(root)?.into_iter().filter(is_source) {
         let text = fs::read_to_string(root.join(&file)).unwrap_or_default();
         for line in text.lines().filter(|line| line.contains(MARK)) {
-            let tunable = tunable(&file, line).ok_or_else(|| format!("{}: no number to tune: {line}", file.display()))?;
+            let tunable =
+                tunable(&file, line).ok_or_else(|| format!("{}: no number to tune: {line}", file.display()))?;
             found.push(tunable);
         }
     }
@@ -321,7 +322,8 @@ mod tests {
             assert_eq!(tunable(Path::new("policy.rs"), line), None, "{line}");
         }
         let code = ["let n = 3;", "true => 3,", "const N: usize = 3;", "3"];
-        let values = code.map(|code| tunable(Path::new("policy.rs"), &format!("{code} // tune a: 1 3; b")).unwrap().value);
+        let values =
+            code.map(|code| tunable(Path::new("policy.rs"), &format!("{code} // tune a: 1 3; b")).unwrap().value);
         assert_eq!(values, [3; 4]);
     }
 
