@@ -4,7 +4,7 @@ use std::any::Any as Erased;
 
 use gpu_array::{
     ArrayError, Complex, Element, GpuArray,
-    expression::{Backend, Gpu, Host, Lowered},
+    expression::{Gpu, Host, Lowered},
 };
 use ndarray::{Array, ArrayD, ArrayView1, ArrayViewD, Axis, Dimension, Ix0, Zip};
 
@@ -16,6 +16,7 @@ use crate::{
         Scan,
         place::{HostScan, ScansOnHost, scan_on_host},
     },
+    select::Selects,
 };
 
 /// A place that reduces and scans arrays of `T`: [`Gpu`] for each element type, [`Host`] for those that are an [`Operand`], and for complex numbers.
@@ -92,8 +93,8 @@ macro_rules! complex {
 }
 complex! { f32 f64 }
 
-/// A place that computes reductions and scans: [`Gpu`] or [`Host`].
-pub trait ReduceBackend: Backend {
+/// A place that computes reductions and scans, and [selections](Selects) too: [`Gpu`] or [`Host`].
+pub trait ReduceBackend: Selects {
     #[doc(hidden)]
     fn eval<O: Results, D: Dimension, K: Dimension>(
         reduction: &Reduction<'_, O, D, K, Self>,

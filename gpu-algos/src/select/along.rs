@@ -1,24 +1,28 @@
 //! Selections along axes, made of indices and of expressions of them.
 
 use gpu_array::{
-    ArrayError, Element, GpuArray,
-    expression::{Expr, Gpu, Outside, gather, index, take},
+    Element, GpuArray,
+    expression::{Backend, Expr, Gpu, Host, IntoExpr, Outside, gather, index, take},
 };
-use ndarray::{Axis, Dimension, Ix1};
+use ndarray::{Array, Array1, ArrayViewD, Axis, Dimension, Ix1};
 
 use super::{
     launch::{FLAGS, INDICES},
+    place::{with_rank, with_values},
     selection::Selection,
 };
-use crate::{AlgoError, Result};
+use crate::{
+    Result,
+    common::shape::dim_of,
+    host,
+    operators::checks::{check_has_axes, check_mask_of_axis},
+};
 
 /// Implements [`Select::nonzero_axes`](super::Select::nonzero_axes).
 pub(super) fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Gpu>) -> Result<Vec<GpuArray<i64, Ix1>>> {
     let lowered = x.lower_deferred()?;
     let shape = lowered.shape().to_vec();
-    if shape.is_empty() {
-        return Err(ArrayError::Axis { op: "nonzero", axis: 0, ndim: 0 }.into());
-    }
+    check_has_axes(shape.len())?;
     let flat = Selection::<i64>::new(None, Ok(lowered), FLAGS | INDICES).eval()?;
     let flat = flat.view()?;
     // Distance in C order of one step along the axis.
@@ -35,25 +39,49 @@ pub(super) fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Gpu>) ->
 pub(super) fn compress<T: Element, D: Dimension>(
     x: Expr<'_, T, D, Gpu>,
     mask: Expr<'_, bool, Ix1, Gpu>,
-    along: Axis,
+    axis: Axis,
 ) -> Result<GpuArray<T, D>> {
-    let (op, axis) = ("compress", along.index());
     let (values, mask) = (x.lower_deferred()?, mask.lower_deferred()?);
-    let ndim = values.shape().len();
-    let (left, right) = (values.shape().get(axis).copied(), mask.shape().iter().product());
-    let left = left.ok_or(ArrayError::Axis { op, axis, ndim })?;
-    if left != right {
-        return Err(AlgoError::Length { op, left, right });
-    }
-    let mut dim = D::zeros(ndim);
-    dim.slice_mut().copy_from_slice(values.shape());
+    check_mask_of_axis(values.shape(), mask.shape().iter().product(), axis)?;
     let places = Selection::<i64>::new(None, Ok(mask), FLAGS | INDICES).eval()?;
     let places = places.view()?;
-    dim.slice_mut()[axis] = places.len();
-    let indices: Vec<Expr<'_, i64, D, Gpu>> = (0..ndim)
+    parts(x, values.shape(), places.len(), places.into_expr(), axis)
+}
+
+/// Implements [`Select::compress`](super::Select::compress) on the host.
+pub(super) fn compress_on_host<T: Element, D: Dimension>(
+    x: Expr<'_, T, D, Host>,
+    mask: Expr<'_, bool, Ix1, Host>,
+    axis: Axis,
+) -> Result<Array<T, D>> {
+    let (values, mask) = (x.lower_deferred()?, mask.lower_deferred()?);
+    check_mask_of_axis(values.shape(), mask.shape().iter().product(), axis)?;
+    with_values(&mask, |mask: ArrayViewD<'_, bool>| {
+        let values = values.ready(None)?;
+        let Some(view) = values.host_array::<T>() else {
+            // An expression is an error, as on a device.
+            let places = host::flat_nonzero(mask);
+            return parts(x, values.shape(), places.len(), Host::expr(&places), axis);
+        };
+        let mask: Array1<bool> = mask.iter().copied().collect();
+        with_rank(host::compress(view, &mask, axis)?)
+    })?
+}
+
+/// The parts of an array at `count` places along an axis.
+fn parts<T: Element, D: Dimension, P: Backend>(
+    x: Expr<'_, T, D, P>,
+    shape: &[usize],
+    count: usize,
+    places: Expr<'_, i64, Ix1, P>,
+    Axis(along): Axis,
+) -> Result<P::Owned<T, D>> {
+    let mut dim = dim_of::<D>("compress", shape)?;
+    dim.slice_mut()[along] = count;
+    let indices: Vec<Expr<'_, i64, D, P>> = (0..shape.len())
         .map(|number| {
-            let at = index::<D, Gpu>(Axis(number));
-            if number == axis { take(&places, at, Outside::Clip) } else { at }
+            let at = index::<D, P>(Axis(number));
+            if number == along { take(places.clone(), at, Outside::Clip) } else { at }
         })
         .collect();
     Ok(gather(x, &indices, Outside::Clip).broadcast(dim).eval()?)

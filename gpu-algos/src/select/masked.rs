@@ -11,16 +11,17 @@ use ndarray::{Array1, Dimension, Ix0, Ix1};
 
 use super::{
     launch::{FLAGS, VALUES},
+    place::Selects,
     results::Selected,
     selection::Selection,
 };
-use crate::{Result, host};
+use crate::Result;
 
 /// The values where a mask is true: NumPy's `x[mask]`, not computed.
 ///
 /// [`Select::select`](super::Select::select) makes it. `eval` and `write_into` move the values, which then lie in C order and contiguous; reductions,
 /// such as [`Masked::mean`], read them where they are.
-#[must_use = "it is computed by `eval`, or by a reduction"]
+#[must_use = "it is computed by `eval` or `to_array`, or by a reduction"]
 pub struct Masked<'a, T: Element, D: Dimension, P: Backend = Gpu> {
     values: Expr<'a, T, D, P>,
     mask: Expr<'a, bool, D, P>,
@@ -44,6 +45,21 @@ impl<'a, T: Element, D: Dimension, P: Backend> Masked<'a, T, D, P> {
     pub(crate) fn home(&self) -> Option<&Stream> {
         self.home.as_ref()
     }
+
+    fn selection(&self) -> Selection<'a, T, P> {
+        let (values, mask) = (self.values.lower_deferred(), self.mask.lower_deferred());
+        Selection::new(Some(values), mask, FLAGS | VALUES).with_home(self.home.clone())
+    }
+}
+
+impl<T: Element, D: Dimension, P: Selects> Masked<'_, T, D, P> {
+    /// The selected values as an array of their own, at either place, as [`Selection::to_array`] gives them. On a GPU it waits.
+    ///
+    /// # Errors
+    /// As [`Selection::to_array`].
+    pub fn to_array(&self) -> Result<P::Owned<T, Ix1>> {
+        self.selection().to_array()
+    }
 }
 
 impl<'a, T: Element, D: Dimension> Masked<'a, T, D> {
@@ -53,14 +69,6 @@ impl<'a, T: Element, D: Dimension> Masked<'a, T, D> {
     pub fn on(mut self, home: impl Into<Stream>) -> Self {
         self.home = Some(home.into());
         self
-    }
-
-    fn selection(&self) -> Selection<'a, T> {
-        let selection = Selection::new(Some(self.values.lower_deferred()), self.mask.lower_deferred(), FLAGS | VALUES);
-        match &self.home {
-            Some(home) => selection.on(home.clone()),
-            None => selection,
-        }
     }
 
     /// Computes the selected values as a new array with room for all values, and their number on the device, as [`Selection::eval`] does. Does not
@@ -90,12 +98,12 @@ impl<'a, T: Element, D: Dimension> Masked<'a, T, D> {
 }
 
 impl<T: Element, D: Dimension> Masked<'_, T, D, Host> {
-    /// The selected values, as [`host::select`] gives them.
+    /// The selected values, as [`host::select`](crate::host::select()) gives them.
     ///
     /// # Errors
     /// `Array` with the errors of [`Expr::eval`]; `Shape` for a mask of another shape.
     pub fn eval(&self) -> Result<Array1<T>> {
-        host::select(&self.values.eval()?, &self.mask.eval()?)
+        self.selection().eval()
     }
 }
 

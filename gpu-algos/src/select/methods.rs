@@ -1,26 +1,24 @@
 //! Selections as methods of arrays, views and expressions.
 
-use gpu_array::{
-    GpuArray,
-    expression::{Gpu, IntoExpr},
-};
-
+use gpu_array::expression::{Backend, IntoExpr};
 use ndarray::{Axis, Ix1};
 
 use super::{
-    along,
     launch::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, VALUES},
     masked::Masked,
+    place::Selects,
     selection::{Partition, RunLengths, Selection},
 };
 use crate::{Result, common::operand::Receiver};
 
-/// Selections of arrays, views and expressions on a GPU: the selected values, in C order and contiguous. [`Select::select`] is one on the host too.
+/// Selections of arrays, views and expressions on a GPU, or of [`host`](gpu_array::expression::host()): the selected values, in C order and contiguous.
 ///
 /// Values and masks are computed in the same kernel, so that a predicate is an expression: `x.select(x.gt(0.0))`.
 ///
-/// Nothing is computed before `eval` or `write_into`, and these do not wait: the number of selected values stays on the device until it is asked for.
-/// The two methods that return arrays at once wait for it.
+/// Nothing is computed before `eval`, `write_into` or `to_array`. On a GPU the first two do not wait: the number of selected values stays on the device
+/// until it is asked for. The two methods that return arrays at once wait for it, as `to_array` does.
+///
+/// On the host results have the values of [`host`](mod@crate::host)'s functions, and the errors of a GPU. Code for either place asks for [`Selects`].
 ///
 /// # Shapes
 /// A mask has the shape of the values. Results have one axis.
@@ -29,8 +27,8 @@ use crate::{Result, common::operand::Receiver};
 /// Exact: values are moved and keep their order.
 ///
 /// # Cost
-/// One launch, which reads each value and each mask once and writes the selected values; [`Select::partition`] reads the mask twice. See
-/// [`Selection::eval`].
+/// On a GPU one launch, which reads each value and each mask once and writes the selected values; [`Select::partition`] reads the mask twice. See
+/// [`Selection::eval`]. On the host expressions are computed into arrays first; the rest is that of [`host`](mod@crate::host)'s functions.
 ///
 /// # Example
 /// ```no_run
@@ -44,7 +42,7 @@ use crate::{Result, common::operand::Receiver};
 /// ```
 #[doc(alias("compaction", "copy_if", "x[mask]"))]
 pub trait Select<'a>: Receiver<'a> + Sized {
-    /// The values where `mask` is true: NumPy's `x[mask]`; on the host too. Its [reductions](Masked) move no values: `x.select(&mask).mean()`.
+    /// The values where `mask` is true: NumPy's `x[mask]`. Its [reductions](Masked) move no values: `x.select(&mask).mean()`.
     fn select<M>(self, mask: M) -> Masked<'a, Self::Elem, Self::Dim, Self::Backend>
     where
         M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Self::Backend>,
@@ -53,10 +51,10 @@ pub trait Select<'a>: Receiver<'a> + Sized {
     }
 
     /// The values where `mask` is true, then the others, both in their order.
-    fn partition<M>(self, mask: M) -> Partition<'a, Self::Elem>
+    fn partition<M>(self, mask: M) -> Partition<'a, Self::Elem, Self::Backend>
     where
-        Self: IntoExpr<'a, Backend = Gpu>,
-        M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Gpu>,
+        Self::Backend: Selects,
+        M: IntoExpr<'a, Elem = bool, Dim = Self::Dim, Backend = Self::Backend>,
     {
         let mode = FLAGS | VALUES | REJECTED;
         Partition::new(Selection::new(Some(self.into_expr().lower_deferred()), mask.into_expr().lower_deferred(), mode))
@@ -64,59 +62,61 @@ pub trait Select<'a>: Receiver<'a> + Sized {
 
     /// The indices in C order of the values that are true or not 0: NumPy's `flatnonzero`. NaN is not 0.
     #[doc(alias("flatnonzero", "argwhere"))]
-    fn nonzero(self) -> Selection<'a, i64>
+    fn nonzero(self) -> Selection<'a, i64, Self::Backend>
     where
-        Self: IntoExpr<'a, Backend = Gpu>,
+        Self::Backend: Selects,
     {
-        Selection::new(None, self.into_expr().lower_deferred(), FLAGS | INDICES)
+        Selection::of_nonzero::<Self::Elem>(self.into_expr().lower_deferred())
     }
 
     /// The indices along each axis of the values that are not 0, in C order of the values: NumPy's `nonzero`.
     /// Each array has one element for each such value.
     ///
     /// # Cost
-    /// Waits for [`Select::nonzero`], then one launch for each axis, which computes indices from the flat ones.
+    /// On a GPU it waits for [`Select::nonzero`], then one launch for each axis, which computes indices from the flat ones. On the host that of
+    /// [`host::nonzero`](crate::host::nonzero()).
     ///
     /// # Errors
     /// As [`Selection::eval`]; `Array` with `Axis` for a value without axes; `DeviceLost` when a kernel faulted.
-    fn nonzero_axes(self) -> Result<Vec<GpuArray<i64, Ix1>>>
+    fn nonzero_axes(self) -> Result<Vec<<Self::Backend as Backend>::Owned<i64, Ix1>>>
     where
-        Self: IntoExpr<'a, Backend = Gpu>,
+        Self::Backend: Selects,
     {
-        along::nonzero_axes(&self.into_expr())
+        Self::Backend::nonzero_axes(&self.into_expr())
     }
 
     /// The parts of an array or view at the positions of an axis where `mask` is true: NumPy's `compress`.
     /// The result has the shape of the array, except along the axis.
     ///
     /// # Cost
-    /// Waits for [`Select::nonzero`] of the mask, whose number the result's shape needs, then one launch, which reads only the selected parts.
+    /// On a GPU it waits for [`Select::nonzero`] of the mask, whose number the result's shape needs, then one launch, which reads only the selected
+    /// parts. On the host that of [`host::compress`](crate::host::compress()).
     ///
     /// # Errors
     /// As [`Selection::eval`]; `Array` with `Axis` for an axis that does not exist, with `NotAnArray` for an expression that is no array; `Length` if
     /// the mask and the axis have different lengths; `DeviceLost` when a kernel faulted.
-    fn compress<M>(self, mask: M, axis: Axis) -> Result<GpuArray<Self::Elem, Self::Dim>>
+    fn compress<M>(self, mask: M, axis: Axis) -> Result<<Self::Backend as Backend>::Owned<Self::Elem, Self::Dim>>
     where
-        Self: IntoExpr<'a, Backend = Gpu>,
-        M: IntoExpr<'a, Elem = bool, Dim = Ix1, Backend = Gpu>,
+        Self::Backend: Selects,
+        M: IntoExpr<'a, Elem = bool, Dim = Ix1, Backend = Self::Backend>,
     {
-        along::compress(self.into_expr(), mask.into_expr(), axis)
+        Self::Backend::compress(self.into_expr(), mask.into_expr(), axis)
     }
 
     /// The first value of each run of equal neighbours in C order, as `unique` of CUB and Thrust.
     /// NumPy's `unique` sorts; this does not. NaN is not equal to NaN, so each NaN is a run of its own.
     #[doc(alias = "unique_consecutive")]
-    fn unique(self) -> Selection<'a, Self::Elem>
+    fn unique(self) -> Selection<'a, Self::Elem, Self::Backend>
     where
-        Self: IntoExpr<'a, Backend = Gpu>,
+        Self::Backend: Selects,
     {
         Selection::new(None, self.into_expr().lower_deferred(), KEYS | VALUES)
     }
 
     /// The runs of equal neighbours in C order: value, start and length of each. NaN is treated as in [`Select::unique`].
-    fn run_length_encode(self) -> RunLengths<'a, Self::Elem>
+    fn run_length_encode(self) -> RunLengths<'a, Self::Elem, Self::Backend>
     where
-        Self: IntoExpr<'a, Backend = Gpu>,
+        Self::Backend: Selects,
     {
         RunLengths::new(Selection::new(None, self.into_expr().lower_deferred(), KEYS | VALUES | INDICES | LENGTHS))
     }

@@ -26,6 +26,7 @@ mod launch;
 mod leaves;
 mod masked;
 mod methods;
+mod place;
 mod plan;
 mod policy;
 mod results;
@@ -34,5 +35,6 @@ mod selection;
 
 pub use masked::Masked;
 pub use methods::Select;
+pub use place::Selects;
 pub use results::{Partitioned, Runs, Selected};
 pub use selection::{Partition, RunLengths, Selection};

@@ -144,6 +144,20 @@ impl<T: Element> Partitioned<T> {
         &self.count
     }
 
+    /// The selected values and the others as arrays of their own. Waits as [`Partitioned::selected`].
+    /// They are copies on the device, after which the larger memory is released; where all or none are selected, one is the array itself.
+    ///
+    /// # Errors
+    /// As [`Partitioned::selected`]; `OutOfMemory`.
+    pub fn into_arrays(self) -> Result<(GpuArray<T, Ix1>, GpuArray<T, Ix1>)> {
+        let selected = self.selected()?;
+        if selected == 0 {
+            return Ok((self.values.slice(s![..0])?.to_owned()?, self.values));
+        }
+        let others = self.values.slice(s![selected..])?.to_owned()?;
+        Ok((first(self.values, selected)?, others))
+    }
+
     /// All values, and the number of the selected ones.
     pub fn into_parts(self) -> (GpuArray<T, Ix1>, GpuArray<i64, Ix0>) {
         (self.values, self.count)

@@ -4,13 +4,14 @@ use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
     ArrayError, Element, GpuViewMut,
-    expression::{Assembled, LoweredTarget},
+    expression::{Assembled, Gpu, LoweredTarget},
     gpu_driver::Stream,
 };
 use ndarray::{Ix0, Ix1};
 
 use super::{
-    launch::{Out, SelectJob},
+    launch::{FLAGS, INDICES, Out, SelectJob},
+    place::{SelectOnHost, Selects},
     results::{Partitioned, Runs, Selected},
 };
 use crate::{
@@ -22,62 +23,80 @@ use crate::{
     },
 };
 
-/// A selection that has not been computed; `T` is the element type of the selected values.
+/// A selection that has not been computed; `T` is the element type of the selected values, `P` the place.
 ///
-/// The methods of [`Select`](super::Select) make it; [`Selection::eval`] or [`Selection::write_into`] computes it.
-#[must_use = "it is computed by `eval`"]
-pub struct Selection<'a, T> {
+/// The methods of [`Select`](super::Select) make it; [`Selection::to_array`] computes it at either place, [`Selection::eval`] and
+/// [`Selection::write_into`] on a GPU without waiting.
+#[must_use = "it is computed by `eval` or `to_array`"]
+pub struct Selection<'a, T, P = Gpu> {
     values: Option<Result<Assembled<'a>, ArrayError>>,
     heads: Result<Assembled<'a>, ArrayError>,
     mode: u32,
     home: Option<Stream>,
-    _type: PhantomData<fn() -> T>,
+    /// The host's function of the heads, where the selected values are the indices of those that are not 0.
+    pub(super) nonzero: Option<SelectOnHost<T>>,
+    _types: PhantomData<fn() -> (T, P)>,
 }
 
 /// A partition that has not been computed.
 ///
-/// [`Select::partition`](super::Select::partition) makes it; [`Partition::eval`] or [`Partition::write_into`] computes it.
-#[must_use = "it is computed by `eval`"]
-pub struct Partition<'a, T>(Selection<'a, T>);
+/// [`Select::partition`](super::Select::partition) makes it; [`Partition::to_arrays`], [`Partition::eval`] or [`Partition::write_into`] computes it.
+#[must_use = "it is computed by `eval` or `to_arrays`"]
+pub struct Partition<'a, T, P = Gpu>(pub(super) Selection<'a, T, P>);
 
 /// Runs of equal neighbours that have not been computed.
 ///
-/// [`Select::run_length_encode`](super::Select::run_length_encode) makes them; [`RunLengths::eval`] or [`RunLengths::write_into`] computes
-/// them.
-#[must_use = "it is computed by `eval`"]
-pub struct RunLengths<'a, T>(Selection<'a, T>);
+/// [`Select::run_length_encode`](super::Select::run_length_encode) makes them; [`RunLengths::to_arrays`], [`RunLengths::eval`] or
+/// [`RunLengths::write_into`] computes them.
+#[must_use = "it is computed by `eval` or `to_arrays`"]
+pub struct RunLengths<'a, T, P = Gpu>(pub(super) Selection<'a, T, P>);
 
 /// The expressions of a selection, and the number of their values.
-struct Ready<'r, 'a> {
-    values: Option<&'r Assembled<'a>>,
-    heads: &'r Assembled<'a>,
+pub(super) struct Ready<'r, 'a> {
+    pub(super) values: Option<&'r Assembled<'a>>,
+    pub(super) heads: &'r Assembled<'a>,
     count: usize,
 }
 
-impl<'a, T: Element> Selection<'a, T> {
+impl<'a, T: Element, P> Selection<'a, T, P> {
     pub(crate) fn new(
         values: Option<Result<Assembled<'a>, ArrayError>>,
         heads: Result<Assembled<'a>, ArrayError>,
         mode: u32,
     ) -> Self {
-        Self { values, heads, mode, home: None, _type: PhantomData }
+        Self { values, heads, mode, home: None, nonzero: None, _types: PhantomData }
     }
 
-    /// Runs the selection on this stream, or on a device's main stream, which is then the home of a new result.
-    /// It is needed if no array takes part.
-    #[doc(alias = "eval_on")]
-    pub fn on(mut self, home: impl Into<Stream>) -> Self {
-        self.home = Some(home.into());
+    /// Sets the stream, where there is one.
+    pub(super) fn with_home(mut self, home: Option<Stream>) -> Self {
+        self.home = home;
         self
     }
 
-    fn ready(&self) -> Result<Ready<'_, 'a>> {
+    pub(super) fn ready(&self) -> Result<Ready<'_, 'a>> {
         let heads = checked(&self.heads)?;
         let values = self.values.as_ref().map(checked).transpose()?;
         if let Some(values) = values {
             same_shape("a selection by a mask", values.shape(), heads.shape())?;
         }
         Ok(Ready { values, heads, count: heads.shape().iter().product() })
+    }
+}
+
+impl<'a, P: Selects> Selection<'a, i64, P> {
+    /// The indices of the values of type `T` that are not 0.
+    pub(super) fn of_nonzero<T: Element>(heads: Result<Assembled<'a>, ArrayError>) -> Self {
+        Self { nonzero: P::nonzero_on_host::<T>(), ..Self::new(None, heads, FLAGS | INDICES) }
+    }
+}
+
+impl<'a, T: Element> Selection<'a, T> {
+    /// Runs the selection on this stream, or on a device's main stream, which is then the home of a new result.
+    /// It is needed if no array takes part.
+    #[doc(alias = "eval_on")]
+    pub fn on(mut self, home: impl Into<Stream>) -> Self {
+        self.home = Some(home.into());
+        self
     }
 
     /// The stream of a selection into a new array.
@@ -173,11 +192,13 @@ impl<'a, T: Element> Selection<'a, T> {
     }
 }
 
-impl<'a, T: Element> Partition<'a, T> {
-    pub(crate) fn new(selection: Selection<'a, T>) -> Self {
+impl<'a, T: Element, P> Partition<'a, T, P> {
+    pub(crate) fn new(selection: Selection<'a, T, P>) -> Self {
         Self(selection)
     }
+}
 
+impl<'a, T: Element> Partition<'a, T> {
     /// Sets the stream, as [`Selection::on`] does.
     #[doc(alias = "eval_on")]
     pub fn on(self, home: impl Into<Stream>) -> Self {
@@ -215,11 +236,13 @@ impl<'a, T: Element> Partition<'a, T> {
     }
 }
 
-impl<'a, T: Element> RunLengths<'a, T> {
-    pub(crate) fn new(selection: Selection<'a, T>) -> Self {
+impl<'a, T: Element, P> RunLengths<'a, T, P> {
+    pub(crate) fn new(selection: Selection<'a, T, P>) -> Self {
         Self(selection)
     }
+}
 
+impl<'a, T: Element> RunLengths<'a, T> {
     /// Sets the stream, as [`Selection::on`] does.
     #[doc(alias = "eval_on")]
     pub fn on(self, home: impl Into<Stream>) -> Self {
@@ -292,19 +315,19 @@ impl<'a, T: Element> RunLengths<'a, T> {
     }
 }
 
-impl<T> fmt::Debug for Selection<'_, T> {
+impl<T, P> fmt::Debug for Selection<'_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Selection({})", self.mode)
     }
 }
 
-impl<T> fmt::Debug for Partition<'_, T> {
+impl<T, P> fmt::Debug for Partition<'_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Partition")
     }
 }
 
-impl<T> fmt::Debug for RunLengths<'_, T> {
+impl<T, P> fmt::Debug for RunLengths<'_, T, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RunLengths")
     }

@@ -827,6 +827,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "Masked::to_array",
+        makes: &[(Allocation, 3), (ModuleLoad, 1), (Launch, 1), (Copy, 2)],
+        sweep: |call| selected(call, |x| Ok(x.select(x.gt(LIMIT)).to_array()?.len() == above_limit(SMALL).len())),
+    },
+    Operation {
         name: "Masked::write_into",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| keeps(call, LARGE, |x, target, count| x.select(x.gt(LIMIT)).write_into(target, count)),
@@ -857,6 +862,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| selected(call, |x| Ok(x.nonzero().eval()?.stream().device() == x.stream().device())),
     },
     Operation {
+        name: "Selection::to_array",
+        makes: &[(Allocation, 3), (ModuleLoad, 1), (Launch, 1), (Copy, 2)],
+        sweep: |call| selected(call, |x| Ok(x.gt(LIMIT).nonzero().to_array()?.len() == above_limit(SMALL).len())),
+    },
+    Operation {
         name: "Partition::eval",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {
@@ -870,6 +880,11 @@ static OPERATIONS: &[Operation<Call>] = &[
                 },
             )
         },
+    },
+    Operation {
+        name: "Partition::to_arrays",
+        makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 3)],
+        sweep: |call| selected(call, |x| Ok(x.partition(x.gt(LIMIT)).to_arrays()?.0.len() == above_limit(SMALL).len())),
     },
     Operation {
         name: "Partition::write_into",
@@ -890,6 +905,11 @@ static OPERATIONS: &[Operation<Call>] = &[
                 },
             )
         },
+    },
+    Operation {
+        name: "RunLengths::to_arrays",
+        makes: &[(Allocation, 7), (ModuleLoad, 1), (Launch, 1), (Copy, 4)],
+        sweep: |call| selected(call, |x| Ok(x.gt(LIMIT).run_length_encode().to_arrays()?.0.len() == 2)),
     },
     Operation { name: "RunLengths::write_into", makes: &[(ModuleLoad, 1), (Launch, 1)], sweep: runs_into },
     Operation {
@@ -929,6 +949,16 @@ static OPERATIONS: &[Operation<Call>] = &[
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
         sweep: |call| {
             selected(call, |x| Ok(x.partition(x.gt(LIMIT)).eval()?.views()?.0.len() == above_limit(SMALL).len()))
+        },
+    },
+    Operation {
+        name: "Partitioned::into_arrays",
+        makes: &[(Allocation, 4), (ModuleLoad, 1), (Launch, 1), (Copy, 3)],
+        sweep: |call| {
+            selected(call, |x| {
+                let (selected, others) = x.partition(x.gt(LIMIT)).eval()?.into_arrays()?;
+                Ok(selected.len() == above_limit(SMALL).len() && others.len() == SMALL * COLUMNS - selected.len())
+            })
         },
     },
     Operation {
@@ -1154,6 +1184,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/select/launch.rs"),
         include_str!("../../src/select/masked.rs"),
         include_str!("../../src/select/methods.rs"),
+        include_str!("../../src/select/place.rs"),
         include_str!("../../src/select/results.rs"),
         include_str!("../../src/select/selection.rs"),
         include_str!("../../src/kernels/arguments.rs"),

@@ -40,6 +40,7 @@ mod scans_host;
 mod scans_large;
 mod scans_random;
 mod selections;
+mod selections_host;
 mod selections_random;
 mod tensordot;
 mod warm;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", scans_host::TESTS)
         .group("device", device.clone(), "GPU_TESTS", scans_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", selections_host::TESTS)
         .group("device", device.clone(), "GPU_TESTS", selections_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", masked::TESTS)
         .group("device", device.clone(), "GPU_TESTS", halves::TESTS)

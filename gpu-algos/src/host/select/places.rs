@@ -1,5 +1,6 @@
 //! Where elements are, and elements at such places of an axis.
 
+use gpu_array::Element;
 use ndarray::{Array, Array1, ArrayView, ArrayView1, Axis, Dimension};
 
 use super::{
@@ -8,10 +9,7 @@ use super::{
 };
 use crate::{
     Result,
-    operators::{
-        Summand,
-        checks::{check_has_axes, check_mask_of_axis},
-    },
+    operators::checks::{check_has_axes, check_mask_of_axis},
 };
 
 /// The places of the elements other than 0 (NaN is one): for each axis the indices along it, in C order of the elements, as NumPy's `nonzero`.
@@ -25,7 +23,7 @@ use crate::{
 /// assert_eq!(places, [array![0_i64, 1, 1], array![1, 0, 1]]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
-pub fn nonzero<'a, T: Summand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Result<Vec<Array1<i64>>> {
+pub fn nonzero<'a, T: Element, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Result<Vec<Array1<i64>>> {
     let view = view.into();
     check_has_axes(view.ndim())?;
     let flat = flat_nonzero(view.view());
@@ -52,11 +50,11 @@ pub fn nonzero<'a, T: Summand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>
 /// ```
 /// assert_eq!(gpu_algos::host::flat_nonzero(&[0, 7, 0, -1]).to_vec(), [1, 3]);
 /// ```
-pub fn flat_nonzero<'a, T: Summand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Array1<i64> {
+pub fn flat_nonzero<'a, T: Element, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Array1<i64> {
     let view = view.into();
     let view = view.as_standard_layout();
     let x = elements(&view);
-    gather::selected(&gather::flags(x.len(), |i| x[i].is_true()), |i| i as i64)
+    gather::selected(&gather::flags(x.len(), |i| x[i] != T::ZERO), |i| i as i64)
 }
 
 /// The parts of an array at those places of an axis where `mask` is true, as NumPy's `compress`.
