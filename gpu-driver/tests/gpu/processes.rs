@@ -67,7 +67,7 @@ fn kernels_of_a_shared_cache() -> Outcome {
 
 const SHARED_PROGRAMS: usize = 6;
 
-/// Names in a folder of the cache: those of entries, and of what should not have stayed; not its folders for other things.
+/// Names in a folder of the cache: those of entries, and of files that should not have stayed; not its folders for other things.
 fn names_in(folder: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let names: Result<Vec<String>, std::io::Error> = names.collect();

@@ -137,7 +137,7 @@ fn all(root: &Path) -> Outcome<Vec<Tunable>> {
     Ok(found)
 }
 
-/// What a line with a number to tune has behind its code.
+/// The mark behind the code of a number to tune.
 const MARK: &str = "// tune ";
 
 /// `field: value, // tune name: candidates; filter`. The value is the last word of the code, whatever stands before it.
@@ -347,7 +347,7 @@ mod tests {
         assert!(write_value(&found, folder.path(), 528).is_err(), "the line has another value now");
         let (line, changed) = ("let n = 12;  // tune a: 1; b\n", "let n = 7;  // tune a: 1; b\n");
         fs::write(folder.path().join("policy.rs"), line).unwrap();
-        write_value(&tunable(Path::new("policy.rs"), line).unwrap(), folder.path(), 7).unwrap();
+        write_value(&tunable(Path::new("policy.rs"), line.trim_end()).unwrap(), folder.path(), 7).unwrap();
         assert_eq!(fs::read_to_string(folder.path().join("policy.rs")).unwrap(), changed);
     }
 

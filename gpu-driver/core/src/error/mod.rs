@@ -140,7 +140,7 @@ pub enum DriverError {
     },
     /// The device has too little free memory, also after the pool gave back its unused memory.
     #[error(
-        "out of device memory: {requested_bytes} bytes were requested{}. Drop what is not needed any more, or work in parts; \
+        "out of device memory: {requested_bytes} bytes were requested{}. Drop arrays that are not needed any more, or work in parts; \
          `nvidia-smi` shows other programs that hold memory",
         free_text(.free_bytes)
     )]
@@ -195,7 +195,7 @@ pub enum DriverError {
     /// A kernel asks for more dynamic shared memory than the device gives to a block.
     #[error(
         "kernel `{kernel}` asks for {shared_bytes} bytes of dynamic shared memory, which the driver refused: {code}. \
-         The attribute MAX_SHARED_MEMORY_PER_BLOCK_OPTIN of the device is the most that a block has, less what the kernel declares itself"
+         The attribute MAX_SHARED_MEMORY_PER_BLOCK_OPTIN of the device is the most that a block has; memory that the kernel declares itself counts"
     )]
     SharedMemory {
         /// Name of the kernel.
@@ -208,7 +208,7 @@ pub enum DriverError {
     /// Pinned host memory could not be had.
     #[error(
         "out of pinned host memory: {requested_bytes} bytes were requested. Copy in parts through a smaller buffer: \
-         pinned memory is taken from what all programs share, and containers may limit it (ulimit -l)"
+         pinned memory is taken from the memory of all programs, and containers may limit it (ulimit -l)"
     )]
     OutOfPinnedMemory {
         /// Bytes that were asked for.

@@ -245,7 +245,7 @@ impl Build<'_> {
     }
 
     fn compile(&self, folder: &Folder, program: Program, options: &CompilerOptions, key: &str) -> Result<Compiled> {
-        // What takes the place of random names is none of what has to agree.
+        // The seed of random names need not agree.
         let same = flags::flags(options, (self.checks, self.debug), self.toolchain, "headers");
         let precompiled = Precompiled::of(self, &same);
         self.write(folder, &program, precompiled.is_none())

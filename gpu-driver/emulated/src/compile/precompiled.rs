@@ -29,7 +29,7 @@ const SEAL: &str = "hash";
 /// Folders that this process has looked at, and whether they serve.
 static KNOWN: Mutex<Option<HashMap<PathBuf, bool>>> = Mutex::new(None);
 
-/// A folder with the headers and what GCC made of them.
+/// A folder with the headers as text and precompiled.
 #[derive(Debug)]
 pub(super) struct Precompiled(PathBuf);
 
@@ -72,7 +72,7 @@ fn seal_of(key: &str, precompiled: &[u8]) -> String {
     Key::of_bytes([key.as_bytes(), precompiled]).hex()
 }
 
-/// Whether a folder of the cache holds what it was made with. The headers lie there for a compiler that refuses what was precompiled.
+/// Whether a folder of the cache is as it was made. The texts lie there for a compiler that refuses the precompiled header.
 fn is_whole(build: &Build<'_>, place: &Path, key: &str) -> io::Result<bool> {
     for (name, text) in build.headers {
         if private::read(&place.join("cuda").join(name))? != text.as_bytes() {
