@@ -1,7 +1,8 @@
 //! Marks for profilers: the part of a program that is recorded, and ranges with names (NVTX).
 //!
-//! Ranges appear in Nsight Systems beside the kernels that are launched within them. They go to `libnvToolsExt.so.1` of the CUDA toolkit, which is opened
-//! when the first one begins. Where there is none, or `GPU_NVTX=off`, they do nothing and cost one comparison.
+//! Ranges appear in Nsight Systems beside the kernels that are launched within them. They go to `libnvtx3interop.so.1` of the CUDA toolkit (from 12.9 on;
+//! `pip install nvidia-nvtx` has it too), or to its `libnvToolsExt.so.1` before, which is opened when the first one begins. Where there is none, or
+//! `GPU_NVTX=off`, they do nothing and cost one comparison. [`Stream::set_name`](crate::Stream::set_name) names the rows of streams.
 //! ```no_run
 //! use gpu_driver::{Device, profiler};
 //! let device = Device::first()?;
@@ -17,12 +18,13 @@
 use std::{
     env,
     ffi::{CString, OsString, c_char},
+    path::{Path, PathBuf},
     sync::OnceLock,
 };
 
 use libloading::Library;
 
-use crate::{Device, Result, sys};
+use crate::{Device, Result, raw::CUstream, sys};
 
 /// Starts the recording of a profiler that waits for it; without one, nothing.
 ///
@@ -93,6 +95,7 @@ struct Nvtx {
     start: unsafe extern "C" fn(*const c_char) -> u64,
     end: unsafe extern "C" fn(u64),
     mark: unsafe extern "C" fn(*const c_char),
+    name_stream: unsafe extern "C" fn(CUstream, *const c_char),
     /// Keeps the functions mapped.
     _library: Library,
 }
@@ -102,13 +105,31 @@ fn nvtx() -> Option<&'static Nvtx> {
     NVTX.get_or_init(open).as_ref()
 }
 
+/// The library's name since CUDA 12.9, and before.
+const NAMES: [&str; 2] = ["libnvtx3interop.so.1", "libnvToolsExt.so.1"];
+
+/// The library in the folders that the system searches, in the toolkit, and beside the NVRTC that `GPU_NVRTC` names, where Python's packages have it.
+fn candidates() -> Vec<OsString> {
+    let nvrtc = env::var_os("GPU_NVRTC").map(PathBuf::from);
+    let beside = nvrtc.iter().filter_map(|nvrtc| nvrtc.parent());
+    let folders = [Path::new(""), Path::new("/usr/local/cuda/lib64")].into_iter().chain(beside);
+    folders.flat_map(|folder| NAMES.map(|name| folder.join(name).into())).collect()
+}
+
+/// Tells a profiler the name of a stream, where one listens.
+pub(crate) fn name_stream(stream: CUstream, name: &str) {
+    if let Some(nvtx) = nvtx() {
+        // SAFETY: the function is NVTX's, the stream is alive, and the name ends in NUL.
+        unsafe { (nvtx.name_stream)(stream, c_name(name).as_ptr()) };
+    }
+}
+
 fn open() -> Option<Nvtx> {
-    const CANDIDATES: [&str; 2] = ["libnvToolsExt.so.1", "/usr/local/cuda/lib64/libnvToolsExt.so.1"];
     let asked = env::var_os("GPU_NVTX").filter(|value| !value.is_empty());
     let candidates: Vec<OsString> = match asked {
         Some(value) if value == "off" => Vec::new(),
         Some(path) => vec![path],
-        None => CANDIDATES.iter().map(OsString::from).collect(),
+        None => candidates(),
     };
     candidates.iter().find_map(|candidate| {
         // SAFETY: loading runs the initialisers of the vendor's library, as the user asked; the functions have these signatures in each version.
@@ -117,7 +138,8 @@ fn open() -> Option<Nvtx> {
             let start = *library.get(b"nvtxRangeStartA\0").ok()?;
             let end = *library.get(b"nvtxRangeEnd\0").ok()?;
             let mark = *library.get(b"nvtxMarkA\0").ok()?;
-            Some(Nvtx { start, end, mark, _library: library })
+            let name_stream = *library.get(b"nvtxNameCuStreamA\0").ok()?;
+            Some(Nvtx { start, end, mark, name_stream, _library: library })
         }
     })
 }

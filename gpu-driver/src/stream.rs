@@ -14,7 +14,7 @@ use crate::raw::CUstream;
 use crate::{
     CudaCode, Device, DriverError, Result,
     context::{Current, OwnedStream, Scratch},
-    environment, sys,
+    environment, profiler, sys,
 };
 
 /// A queue of device work. Work that is enqueued on one stream runs in order; two streams run side by side unless an event
@@ -250,6 +250,12 @@ impl Stream {
 
     pub(crate) fn scratch(&self) -> &Scratch {
         self.owned.as_ref().map_or(&self.device.0.scratches.main, |owned| &owned.scratch)
+    }
+
+    /// Names the stream in profilers that show rows of streams, up to the first NUL byte of the name; without one nothing. See [`profiler`](crate::profiler).
+    #[doc(alias = "nvtxNameCuStream")]
+    pub fn set_name(&self, name: &str) {
+        profiler::name_stream(self.raw, name);
     }
 
     /// The driver's handle. It lives as long as this stream.

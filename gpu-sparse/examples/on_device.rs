@@ -8,6 +8,7 @@ use gpu_sparse::{DeviceMatrix, PacketPlan, gallery::Poisson, linalg};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
+/// Solves on the device, and prints how it went.
 pub fn run(device: &Device) -> Outcome {
     let a = Poisson::three_d(16, 16, 16).build::<f64>()?;
     println!("{}", PacketPlan::new(&a)?.description());

@@ -43,7 +43,7 @@ fn of_format<R: Raw, L: List>(list: L) -> L {
 }
 
 /// Compiles and loads the kernels of products and solves with matrices of one element and format, as [`warm`] does for all: for a program that knows
-/// what it will solve before it has read it, on a thread of its own meanwhile.
+/// the kind of its matrix before it has read it, on a thread of its own meanwhile.
 ///
 /// # Errors
 /// `Driver`: no NVRTC, a lost device.

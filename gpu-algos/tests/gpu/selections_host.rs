@@ -84,7 +84,7 @@ fn selections_of<P: Place, T: Element, D: Dimension>(
     Ok(all)
 }
 
-/// The same by the definitions.
+/// Each selection by its definition.
 fn wanted<T: Summand>(
     x: ArrayViewD<'_, T>,
     mask: ArrayViewD<'_, bool>,

@@ -198,7 +198,8 @@ impl Module {
         whole.resize(image.len().max(64) + 1, 0);
         // SAFETY: the image is whole, as the caller promises, with a NUL behind it.
         let (raw, log) = unsafe { load_logged(device, &whole, Logged::new(options))? };
-        Ok(Loaded::module(device, raw, Vec::new(), "".into(), log))
+        let names = names_in(image).into_iter().map(|name| (name.clone(), name)).collect();
+        Ok(Loaded::module(device, raw, names, "".into(), log))
     }
 
     /// The log of information of the driver's compiler and linker; mostly empty without [`JitOptions::verbose`], and for machine code.
@@ -268,6 +269,25 @@ impl Loaded {
         };
         DriverError::NoKernel { name: name.to_owned(), known, hint }
     }
+}
+
+/// The kernels that PTX declares or a cubin has, by their names in it; nothing of images that do not tell: those of several architectures, and those of
+/// the emulated device.
+fn names_in(image: &[u8]) -> Vec<String> {
+    // A cubin has a section of parameters for each kernel.
+    let (before, ends): (&[u8], &[u8]) =
+        if image.starts_with(b"\x7fELF") { (b"\0.nv.constant0.", b"\0") } else { (b".entry ", b"( \t\r\n") };
+    let mut names = Vec::new();
+    let mut rest = image;
+    while let Some(at) = rest.windows(before.len()).position(|window| window == before) {
+        rest = &rest[at + before.len()..];
+        let end = rest.iter().position(|byte| ends.contains(byte)).unwrap_or(rest.len());
+        match std::str::from_utf8(&rest[..end]) {
+            Ok(name) if !name.is_empty() && !names.iter().any(|known| known == name) => names.push(name.to_owned()),
+            _ => {}
+        }
+    }
+    names
 }
 
 impl fmt::Debug for Module {
@@ -371,5 +391,14 @@ mod tests {
         assert!([compiler, older].map(|code| refuse_newer_code(OF_NVRTC, code, compiler)).iter().all(Result::is_ok));
         let text = refuse_newer_code(OF_NVRTC, compiler, older).unwrap_err().to_string();
         assert!(text.contains(&format!("CUDA {older}")) && text.contains("GPU_NVRTC"), "{text}");
+    }
+
+    #[test]
+    fn images_tell_the_names_of_their_kernels() {
+        let ptx = "// f.entry\n.visible .entry f(\n.param .u64 a)\n{ ret; }\n.visible .entry _Z1gPi\n(.param .u64 a)\n.entry f(";
+        assert_eq!(names_in(ptx.as_bytes()), ["f", "_Z1gPi"]);
+        let cubin = b"\x7fELF..\0.text.f\0.nv.constant0.f\0.nv.constant0._Z1gPi\0.nv.constant0.\xff\0";
+        assert_eq!(names_in(cubin), ["f", "_Z1gPi"]);
+        assert_eq!(names_in(b"\x50\xed\x55\xba of several").len(), 0);
     }
 }

@@ -59,7 +59,7 @@ pub fn functions_that_a_driver_lacks_are_errors(fake: &Fake) -> Outcome {
 pub fn ranges_go_to_the_profiler_s_library(fake: &Fake) -> Outcome {
     let path = library(fake.path()).display().to_string();
     let text = answer("ranges", &[("GPU_NVTX", path.as_str())])?;
-    let want = "listens: true\nstart outer 1\nstart inner 2\nmark moment\nend 1\nend 2\n";
+    let want = "listens: true\nstart outer 1\nstart inner 2\nmark moment\nstream copies\nend 1\nend 2\n";
     ensure!(text == want, "{text}");
     for nothing in ["off", "/no/such/library"] {
         let text = answer("ranges", &[("GPU_NVTX", nothing)])?;

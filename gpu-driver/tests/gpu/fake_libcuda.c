@@ -27,6 +27,11 @@ void nvtxRangeEnd(unsigned long long number) {
     fflush(stdout);
 }
 
+void nvtxNameCuStreamA(void *stream, const char *name) {
+    printf("stream %s%s\n", name, stream ? "" : " of none");
+    fflush(stdout);
+}
+
 void nvtxMarkA(const char *name) {
     printf("mark %s\n", name);
     fflush(stdout);

@@ -261,6 +261,11 @@ pub fn images_of_other_origin_are_loaded(device: &Device) -> Outcome {
     // SAFETY: the images are whole.
     let modules = unsafe { [Module::load_image(device, binary.image())?, Module::load_file(device, &kept)?] };
     for module in modules {
+        let error = module.function("sett").err().ok_or("a kernel that is not there")?.to_string();
+        ensure!(
+            error.contains(if device.is_emulated() { "does not tell its names" } else { "it has `set`" }),
+            "{error}"
+        );
         let (set, mut x) = (module.function("set")?, [0i32]);
         // SAFETY: one thread writes one element.
         unsafe { set.launch(LaunchConfig::new(1, 1), (HostOut(&mut x), -5i16), &device.stream())? };

@@ -195,6 +195,7 @@ fn main() -> ExitCode {
         error_shapes_and_samplings_that_no_device_has,
         handles_come_and_go_without_growth,
         the_child_of_a_fork_gets_errors_and_releases_nothing,
+        eight_processes_start_with_one_cache,
         pinned_memory_of_all_sizes_is_kept_in_a_pool,
         a_pool_of_pinned_memory_has_a_limit,
         the_pool_tells_its_peaks,

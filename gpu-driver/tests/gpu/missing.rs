@@ -10,7 +10,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use gpu_driver::{Arch, Device, DriverError, Module, Program, cust, emulated::Emulated, nvrtc, profiler};
+use gpu_driver::{Arch, Device, DriverError, Module, Program, Stream, cust, emulated::Emulated, nvrtc, profiler};
 use testkit::{Outcome, ensure, ensure_eq};
 
 const CHILD: &str = "GPU_DRIVER_MISSING_CHILD";
@@ -43,6 +43,10 @@ pub fn run_as_child() -> Option<ExitCode> {
             let outer = profiler::range("outer");
             let inner = std::thread::spawn(|| profiler::range("inner\0and more")).join();
             profiler::mark("moment");
+            match Emulated::new().open().and_then(|device| Stream::new(&device)) {
+                Ok(stream) => stream.set_name("copies\0and more"),
+                Err(error) => println!("{error}"),
+            }
             drop(outer);
             drop(inner);
         }

@@ -4,7 +4,8 @@ use std::{
     env,
     error::Error,
     fs,
-    process::{Command, ExitCode},
+    path::Path,
+    process::{Child, Command, ExitCode, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Instant,
@@ -25,6 +26,7 @@ pub fn run_as_child() -> Option<ExitCode> {
     let outcome = match env::var(CHILD).ok()?.as_str() {
         "growth" => growth(),
         "fork" => fork(),
+        "cache" => kernels_of_a_shared_cache(),
         other => Err(format!("no part `{other}`").into()),
     };
     match outcome {
@@ -46,6 +48,57 @@ fn in_a_process(part: &str, device: &Device) -> Outcome {
 
 pub fn handles_come_and_go_without_growth(device: &Device) -> Outcome {
     in_a_process("growth", device)
+}
+
+/// Compiles and runs a few programs, and tells each result and where the program came from.
+fn kernels_of_a_shared_cache() -> Outcome {
+    let device = Device::for_tests()?;
+    let stream = Stream::new(&device)?;
+    for n in 0..SHARED_PROGRAMS {
+        let text = format!("extern \"C\" __global__ void f(int *x) {{ *x = 40 + {n}; }}");
+        let binary = Program::new("shared.cu", text).compile(device.arch())?;
+        let (function, mut x) = (Module::load(&device, &binary)?.function("f")?, DeviceVec::<i32>::zeros(&stream, 1)?);
+        // SAFETY: the kernel writes one number.
+        unsafe { function.launch(LaunchConfig::for_elements(1), (x.in_out(),), &stream)? };
+        println!("{} {:?}", x.to_vec()?[0], binary.origin());
+    }
+    Ok(())
+}
+
+const SHARED_PROGRAMS: usize = 6;
+
+/// Names in a folder of the cache: those of entries, and of files that should not have stayed; not its folders for other things.
+fn names_in(folder: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let names: Result<Vec<String>, std::io::Error> = names.collect();
+    Ok(names?.into_iter().filter(|name| !["emulated", "headers", "loaded"].contains(&name.as_str())).collect())
+}
+
+/// All compile at once; each entry is then there once and whole, and the next process compiles nothing.
+pub fn eight_processes_start_with_one_cache(device: &Device) -> Outcome {
+    let cache = tempfile::tempdir()?;
+    let start = || {
+        let mut command = Command::new(env::current_exe()?);
+        command.env(CHILD, "cache").env("GPU_CACHE_DIR", cache.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env("GPU_DEVICE", if device.is_emulated() { "emulated" } else { "cuda" }).spawn()
+    };
+    let said = |child: Child| -> Result<Vec<(String, String)>, Box<dyn Error>> {
+        let output = child.wait_with_output()?;
+        ensure!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+        let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(lines.lines().filter_map(|line| line.split_once(' ')).map(|(a, b)| (a.to_owned(), b.to_owned())).collect())
+    };
+    let children = (0..8).map(|_| start()).collect::<Result<Vec<_>, _>>()?;
+    for child in children {
+        let values: Vec<String> = said(child)?.into_iter().map(|(value, _)| value).collect();
+        ensure_eq!(values, (0..SHARED_PROGRAMS).map(|n| (40 + n).to_string()).collect::<Vec<_>>());
+    }
+    let folder = if device.is_emulated() { cache.path().join("emulated") } else { cache.path().to_owned() };
+    let names = names_in(&folder)?;
+    ensure!(names.len() == SHARED_PROGRAMS && names.iter().all(|name| !name.starts_with('.')), "{names:?}");
+    let later = said(start()?)?;
+    ensure!(later.len() == SHARED_PROGRAMS && later.iter().all(|(_, origin)| origin == "Cache"), "{later:?}");
+    Ok(())
 }
 
 pub fn the_child_of_a_fork_gets_errors_and_releases_nothing(device: &Device) -> Outcome {

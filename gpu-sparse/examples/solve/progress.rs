@@ -23,7 +23,7 @@ impl Bar {
         Self { bar, rtol }
     }
 
-    /// Says what is waited for before the first iteration, with a clock that goes on.
+    /// Names the reason of a wait before the first iteration, with a clock that goes on.
     pub(crate) fn waits(&self, reason: &'static str) {
         self.bar.set_message(reason);
         self.bar.enable_steady_tick(Duration::from_millis(100));

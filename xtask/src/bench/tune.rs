@@ -129,14 +129,15 @@ fn all(root: &Path) -> Outcome<Vec<Tunable>> {
     for file in tracked(root)?.into_iter().filter(is_source) {
         let text = fs::read_to_string(root.join(&file)).unwrap_or_default();
         for line in text.lines().filter(|line| line.contains(MARK)) {
-            let tunable = tunable(&file, line).ok_or_else(|| format!("{}: no number to tune: {line}", file.display()))?;
+            let tunable =
+                tunable(&file, line).ok_or_else(|| format!("{}: no number to tune: {line}", file.display()))?;
             found.push(tunable);
         }
     }
     Ok(found)
 }
 
-/// What a line with a number to tune has behind its code.
+/// The mark behind the code of a number to tune.
 const MARK: &str = "// tune ";
 
 /// `field: value, // tune name: candidates; filter`. The value is the last word of the code, whatever stands before it.
@@ -321,7 +322,8 @@ mod tests {
             assert_eq!(tunable(Path::new("policy.rs"), line), None, "{line}");
         }
         let code = ["let n = 3;", "true => 3,", "const N: usize = 3;", "3"];
-        let values = code.map(|code| tunable(Path::new("policy.rs"), &format!("{code} // tune a: 1 3; b")).unwrap().value);
+        let values =
+            code.map(|code| tunable(Path::new("policy.rs"), &format!("{code} // tune a: 1 3; b")).unwrap().value);
         assert_eq!(values, [3; 4]);
     }
 
@@ -345,7 +347,7 @@ mod tests {
         assert!(write_value(&found, folder.path(), 528).is_err(), "the line has another value now");
         let (line, changed) = ("let n = 12;  // tune a: 1; b\n", "let n = 7;  // tune a: 1; b\n");
         fs::write(folder.path().join("policy.rs"), line).unwrap();
-        write_value(&tunable(Path::new("policy.rs"), line).unwrap(), folder.path(), 7).unwrap();
+        write_value(&tunable(Path::new("policy.rs"), line.trim_end()).unwrap(), folder.path(), 7).unwrap();
         assert_eq!(fs::read_to_string(folder.path().join("policy.rs")).unwrap(), changed);
     }
 

@@ -89,7 +89,7 @@ fn most_bytes(code: &Code<'_>) -> usize {
 }
 
 /// Whether nothing is read: a thread then is done as soon as it has begun, and blocks of one pack a thread cannot be started as fast as memory takes
-/// what they write.
+/// their values.
 fn writes_alone(code: &Code<'_>) -> bool {
     code.tables.is_empty() && code.leaves.iter().all(|leaf| matches!(leaf.memory, LeafMemory::Nowhere))
 }

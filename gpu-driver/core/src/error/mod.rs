@@ -13,7 +13,7 @@ mod version;
 pub use argument::ArgumentMismatch;
 pub use compile::CompileError;
 pub use jit::JitError;
-use text::{free_text, kernel_text, lost_text};
+use text::{free_text, kernel_text, launch_text, lost_text};
 pub use version::CudaVersion;
 
 /// `Result` with [`DriverError`].
@@ -139,7 +139,11 @@ pub enum DriverError {
         op: &'static str,
     },
     /// The device has too little free memory, also after the pool gave back its unused memory.
-    #[error("out of device memory: {requested_bytes} bytes were requested{}", free_text(.free_bytes))]
+    #[error(
+        "out of device memory: {requested_bytes} bytes were requested{}. Drop arrays that are not needed any more, or work in parts; \
+         `nvidia-smi` shows other programs that hold memory",
+        free_text(.free_bytes)
+    )]
     OutOfMemory {
         /// Bytes that were asked for.
         requested_bytes: usize,
@@ -173,7 +177,8 @@ pub enum DriverError {
     },
     /// The driver refused a launch. Nothing ran.
     #[error(
-        "launch of `{kernel}` with grid {grid:?}, block {block:?} and {shared_bytes} bytes of dynamic shared memory was refused: {code}"
+        "launch of `{kernel}` with grid {grid:?}, block {block:?} and {shared_bytes} bytes of dynamic shared memory was refused: {code}{}",
+        launch_text(*.grid, *.block, *.code)
     )]
     Launch {
         /// Name of the kernel.
@@ -189,7 +194,8 @@ pub enum DriverError {
     },
     /// A kernel asks for more dynamic shared memory than the device gives to a block.
     #[error(
-        "kernel `{kernel}` asks for {shared_bytes} bytes of dynamic shared memory, which the driver refused: {code}"
+        "kernel `{kernel}` asks for {shared_bytes} bytes of dynamic shared memory, which the driver refused: {code}. \
+         The attribute MAX_SHARED_MEMORY_PER_BLOCK_OPTIN of the device is the most that a block has; memory that the kernel declares itself counts"
     )]
     SharedMemory {
         /// Name of the kernel.
@@ -200,7 +206,10 @@ pub enum DriverError {
         code: CudaCode,
     },
     /// Pinned host memory could not be had.
-    #[error("out of pinned host memory: {requested_bytes} bytes were requested")]
+    #[error(
+        "out of pinned host memory: {requested_bytes} bytes were requested. Copy in parts through a smaller buffer: \
+         pinned memory is taken from the memory of all programs, and containers may limit it (ulimit -l)"
+    )]
     OutOfPinnedMemory {
         /// Bytes that were asked for.
         requested_bytes: usize,
@@ -284,7 +293,7 @@ pub enum DriverError {
     },
     /// A program has no kernel of the name that was asked for.
     #[error("the program has no kernel `{name}`; {}. {hint}", match known.as_slice() {
-        [] => "it has none by name".to_owned(),
+        [] => "it has none by name, or an image that does not tell its names".to_owned(),
         known => format!("it has `{}`", known.join("`, `")),
     })]
     NoKernel {
@@ -384,10 +393,14 @@ pub enum DriverError {
         element_bytes: usize,
     },
     /// `Stream::with_scratch` within itself, on one stream: both would use one memory.
-    #[error("Stream::with_scratch was called within with_scratch on the same stream")]
+    #[error(
+        "Stream::with_scratch was called within with_scratch on the same stream; ask once for the memory of both, or take another stream"
+    )]
     NestedScratch,
     /// Two objects that must be on one device are on two.
-    #[error("{op}: objects on device {expected} and on device {got} cannot be used together")]
+    #[error(
+        "{op}: objects on device {expected} and on device {got} cannot be used together; copy one over (`DeviceVec::copy_from_peer`)"
+    )]
     WrongDevice {
         /// The operation.
         op: &'static str,

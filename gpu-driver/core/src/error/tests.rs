@@ -25,7 +25,7 @@ fn every_error_prints_and_names_its_remedy() {
     };
     let text = no_kernel(&["f<1>", "h"]);
     assert!(text.contains("kernel `g`; it has `f<1>`, `h`. Write `extern`."), "{text}");
-    assert!(no_kernel(&[]).contains("it has none by name. Write"), "{}", no_kernel(&[]));
+    assert!(no_kernel(&[]).contains("it has none by name, or"), "{}", no_kernel(&[]));
     let text = DriverError::InCapture { op: "DeviceVec::to_vec" }.to_string();
     assert!(text.contains("DeviceVec::to_vec") && text.contains("before the capture or after it"), "{text}");
     let folder = std::path::PathBuf::from("/tmp/k");
@@ -33,6 +33,24 @@ fn every_error_prints_and_names_its_remedy() {
     assert!(text.contains("/tmp/k belongs to user 7") && text.contains("GPU_CACHE_DIR"), "{text}");
     let lost = |code| DriverError::DeviceLost { code: CudaCode(code), kernel: None, report: None }.to_string();
     assert!(lost(700).contains("GPU_SYNC=1") && lost(709).contains("reset or destroyed"));
+    let launch = |grid, block, code| {
+        let (kernel, code) = ("k".to_owned(), CudaCode(code));
+        DriverError::Launch { kernel, grid, block, shared_bytes: 0, code }.to_string()
+    };
+    assert!(launch([1; 3], [33, 33, 1], 1).contains("at most 1024 threads (1089 were asked for)"));
+    assert!(launch([1; 3], [4, 4, 65], 1).contains("at most 64 along z"));
+    assert!(launch([1, 65536, 1], [32, 1, 1], 1).contains("65535 along y and z"));
+    assert!(launch([0, 1, 1], [32, 1, 1], 1).contains("at least 1 along each axis"));
+    assert!(launch([1; 3], [1024, 1, 1], 701).contains("__launch_bounds__"));
+    assert!(launch([1; 3], [32, 1, 1], 1).ends_with(&CudaCode(1).to_string()));
+    let shared = DriverError::SharedMemory { kernel: "k".into(), shared_bytes: 1 << 20, code: CudaCode(1) }.to_string();
+    assert!(shared.contains("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"), "{shared}");
+    let memory = DriverError::OutOfMemory { requested_bytes: 1 << 40, free_bytes: Some(7) }.to_string();
+    assert!(memory.contains("7 are free") && memory.contains("work in parts"), "{memory}");
+    assert!(DriverError::OutOfPinnedMemory { requested_bytes: 9 }.to_string().contains("smaller buffer"));
+    assert!(DriverError::NestedScratch.to_string().contains("another stream"));
+    let two = DriverError::WrongDevice { op: "copy", expected: 0, got: 1 }.to_string();
+    assert!(two.contains("copy_from_peer"), "{two}");
     let code = CudaCode(4242);
     assert!(code.to_string().contains("4242") && !code.is_fatal());
 }

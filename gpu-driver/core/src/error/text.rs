@@ -20,3 +20,24 @@ pub(super) fn lost_text(code: CudaCode, report: &Option<String>) -> String {
 pub(super) fn kernel_text(kernel: &Option<String>) -> String {
     kernel.as_ref().map(|kernel| format!(", in kernel `{kernel}`")).unwrap_or_default()
 }
+
+/// The limit of every GPU that a launch does not keep, or another remedy.
+pub(super) fn launch_text([gx, gy, gz]: [u32; 3], [x, y, z]: [u32; 3], code: CudaCode) -> String {
+    const OUT_OF_RESOURCES: CudaCode = CudaCode(701);
+    let threads = u64::from(x) * u64::from(y) * u64::from(z);
+    if gx == 0 || gy == 0 || gz == 0 || threads == 0 {
+        return ". A grid and a block have at least 1 along each axis; work without elements needs no launch"
+            .to_owned();
+    }
+    if threads > 1024 || z > 64 {
+        return format!(". A block has at most 1024 threads ({threads} were asked for), and at most 64 along z");
+    }
+    if gx > i32::MAX as u32 || gy > 65_535 || gz > 65_535 {
+        return ". A grid has at most 2147483647 blocks along x and 65535 along y and z: let x take the longest axis"
+            .to_owned();
+    }
+    if code == OUT_OF_RESOURCES {
+        return ". Smaller blocks, or `__launch_bounds__(threads)` on the kernel, let each thread have the registers that it needs".to_owned();
+    }
+    String::new()
+}

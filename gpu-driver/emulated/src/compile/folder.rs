@@ -98,8 +98,8 @@ impl Folder {
         }
         // Clang's assembler does not write it.
         let _ = fs::remove_file(inner.join(assembly::FILES));
-        // Our headers are the same for every program, and larger than most.
-        fs::remove_dir_all(inner.join("cuda"))?;
+        // Our headers are the same for every program, and larger than most. Precompiled ones lie elsewhere.
+        let _ = fs::remove_dir_all(inner.join("cuda"));
         // The compiler has written the image as the user's mask says.
         fs::remove_file(inner.join("image.so"))?;
         private::write(&inner.join("image.so"), &compiled.image)?;

@@ -15,6 +15,7 @@ use gpu_driver_core::{CompileError, DriverError, PRELUDE_NAME, Result, cache, en
 
 use folder::{Folder, INNER, SOURCE};
 use options::{CompilerOptions, Files};
+use precompiled::Precompiled;
 use program::Program;
 
 mod assembly;
@@ -24,6 +25,7 @@ mod folder;
 mod headers;
 mod kernels;
 mod options;
+mod precompiled;
 mod process;
 mod program;
 mod rewrite;
@@ -143,7 +145,7 @@ pub fn compile(job: &CompileJob) -> Result<Compiled> {
     let cache = cache::usable_part("emulated");
     let (headers, cache) = (headers::HEADERS, cache.as_deref());
     let (checks, debug) = (Checks::from_environment()?, DebugInfo::from_environment()?);
-    Build { job, checks, debug, headers, toolchain: toolchain()?, cache, limit: LIMIT }.run()
+    Build { job, checks, debug, headers, toolchain: toolchain()?, cache, precompiles: true, limit: LIMIT }.run()
 }
 
 /// Whether there is a C++ compiler.
@@ -163,6 +165,8 @@ struct Build<'a> {
     headers: &'a [(&'a str, &'a str)],
     toolchain: &'a Toolchain,
     cache: Option<&'a Path>,
+    /// Whether the emulated headers may be kept precompiled in the cache.
+    precompiles: bool,
     limit: Duration,
 }
 
@@ -241,13 +245,19 @@ impl Build<'_> {
     }
 
     fn compile(&self, folder: &Folder, program: Program, options: &CompilerOptions, key: &str) -> Result<Compiled> {
-        self.write(folder, &program).map_err(|error| self.failed(&format!("{}: {error}", folder.path().display())))?;
+        // The seed of random names need not agree.
+        let same = flags::flags(options, (self.checks, self.debug), self.toolchain, "headers");
+        let precompiled = Precompiled::of(self, &same);
+        self.write(folder, &program, precompiled.is_none())
+            .map_err(|error| self.failed(&format!("{}: {error}", folder.path().display())))?;
         let mut compiling = self.command(folder);
         compiling.args(flags::flags(options, (self.checks, self.debug), self.toolchain, key));
         compiling.arg(flags::debug_folder(folder.path(), &folder.place()));
-        for part in ["include", "cuda"] {
-            compiling.arg(format!("-I{INNER}/{part}"));
-        }
+        compiling.arg(format!("-I{INNER}/include"));
+        match &precompiled {
+            Some(headers) => compiling.args(headers.options()),
+            None => compiling.arg(format!("-I{INNER}/cuda")),
+        };
         compiling.args(options.folders.iter().map(|path| format!("-I{path}")));
         compiling.args(["-c", &format!("{INNER}/{SOURCE}"), "-o", &format!("{INNER}/program.o")]);
         if !self.toolchain.is_clang {
@@ -277,14 +287,18 @@ impl Build<'_> {
         Ok((log, image))
     }
 
-    /// A header of CUDA's that the program brings along gives way to ours.
-    fn write(&self, folder: &Folder, program: &Program) -> std::io::Result<()> {
-        self.headers.iter().try_for_each(|(name, text)| folder.write("cuda", name, text))?;
+    /// Writes the texts: with the emulated headers, or without them where they are precompiled. A header of CUDA's that the program brings along gives way
+    /// to ours.
+    fn write(&self, folder: &Folder, program: &Program, with_headers: bool) -> std::io::Result<()> {
+        if with_headers {
+            self.headers.iter().try_for_each(|(name, text)| folder.write("cuda", name, text))?;
+        }
         for (name, text) in program.headers.iter().filter(|(name, _)| !(headers::is_cudas(name) && self.is_ours(name)))
         {
             folder.write("include", name, text)?;
         }
-        folder.write("", SOURCE, &program.text)?;
+        let text = if with_headers { &program.text } else { program.without_headers() };
+        folder.write("", SOURCE, text)?;
         let originals = self.job.headers.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         originals.chain([(self.job.name, self.job.text)]).for_each(|(name, text)| folder.write_original(name, text));
         Ok(())

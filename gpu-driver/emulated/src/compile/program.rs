@@ -16,6 +16,9 @@ template <class T> constexpr unsigned long gpu_emulated_alignment() { return ali
 template <unsigned long N> constexpr unsigned long gpu_emulated_alignment() { return N; }
 ";
 
+/// Includes the emulated headers, behind the preamble.
+pub(super) const INCLUDE: &str = "#include \"cuda/emulated.h\"\n";
+
 /// A program ready to compile.
 #[derive(Debug)]
 pub(super) struct Program {
@@ -26,6 +29,14 @@ pub(super) struct Program {
     pub(super) names: Vec<(String, String)>,
 }
 
+impl Program {
+    /// The text for a compiler that has read the emulated headers.
+    pub(super) fn without_headers(&self) -> &str {
+        let text = self.text.strip_prefix(PREAMBLE).and_then(|text| text.strip_prefix(INCLUDE));
+        text.unwrap_or(&self.text)
+    }
+}
+
 /// Rewrites the program and its headers, and lists the kernels behind it.
 pub(super) fn program(job: &CompileJob, options: &CompilerOptions) -> Program {
     let main = rewrite(job.text);
@@ -33,7 +44,7 @@ pub(super) fn program(job: &CompileJob, options: &CompilerOptions) -> Program {
     let all_enter = main.all_kernels_enter && headers.iter().all(|(_, header)| header.all_kernels_enter);
     let plain = plain_kernels(&main, &headers, job.names);
 
-    let mut text = format!("{PREAMBLE}#include \"cuda/emulated.h\"\n");
+    let mut text = format!("{PREAMBLE}{INCLUDE}");
     text += &lines("options of ", job.name, &(options.lines.join("\n") + "\n"));
     text += &lines("", job.name, &main.text);
     text += &lines("\nkernels of ", job.name, &kernels(job.names, &plain, all_enter));

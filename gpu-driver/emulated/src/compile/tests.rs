@@ -26,8 +26,12 @@ fn build(job: &CompileJob, cache: Option<&Path>) -> Result<Compiled> {
 }
 
 fn build_with(checks: Checks, job: &CompileJob, cache: Option<&Path>) -> Result<Compiled> {
-    Build { job, checks, debug: DebugInfo::Lines, headers: STAND_IN, toolchain: toolchain()?, cache, limit: LIMIT }
-        .run()
+    new_build(checks, job, cache)?.run()
+}
+
+fn new_build<'a>(checks: Checks, job: &'a CompileJob, cache: Option<&'a Path>) -> Result<Build<'a>> {
+    let (debug, headers, toolchain) = (DebugInfo::Lines, STAND_IN, toolchain()?);
+    Ok(Build { job, checks, debug, headers, toolchain, cache, precompiles: false, limit: LIMIT })
 }
 
 fn strings(texts: &[&str]) -> Vec<String> {
@@ -420,16 +424,8 @@ fn a_compiler_that_does_not_end_is_ended() {
     let toolchain = Toolchain { path: "/bin/sh".into(), arguments, version: String::new(), is_clang: false };
     let limit = Duration::from_millis(300);
     let start = Instant::now();
-    let result = Build {
-        job: &job(AXPY),
-        checks: Checks::Access,
-        debug: DebugInfo::Lines,
-        headers: STAND_IN,
-        toolchain: &toolchain,
-        cache: None,
-        limit,
-    }
-    .run();
+    let (job, toolchain) = (job(AXPY), &toolchain);
+    let result = Build { toolchain, limit, ..new_build(Checks::Access, &job, None).unwrap() }.run();
     assert!(
         matches!(&result, Err(DriverError::Compiler { message, .. }) if message.contains("was ended")),
         "{result:?}"
