@@ -99,6 +99,19 @@ impl Device {
         Ok(Self(context))
     }
 
+    /// The architecture of the device of that number, from 0, without opening it, which takes some 200 ms on a GPU: kernels can be compiled meanwhile
+    /// ([`Preload::into_cache`](crate::Preload::into_cache)).
+    ///
+    /// # Errors
+    /// Those of [`Device::new`].
+    pub fn arch_of(ordinal: usize) -> Result<Arch> {
+        let count = Self::count()?;
+        if ordinal >= count {
+            return Err(if count == 0 { DriverError::NoDevice } else { DriverError::NoSuchDevice { ordinal, count } });
+        }
+        Context::arch_of(ordinal)
+    }
+
     /// How many devices the driver shows.
     ///
     /// # Errors

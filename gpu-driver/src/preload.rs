@@ -5,7 +5,7 @@ use std::{num::NonZero, sync::Mutex, thread};
 use gpu_driver_core::lock;
 
 use crate::{
-    Device, Entry, Registry, Result,
+    Arch, Device, Entry, Registry, Result,
     kernel::{Instance, Key},
 };
 
@@ -21,14 +21,27 @@ use crate::{
 #[must_use = "nothing is compiled before `run`"]
 pub struct Preload<'a> {
     registry: &'a Registry,
-    device: &'a Device,
+    goal: Goal<'a>,
     kernels: Result<Vec<(Key, &'a Instance)>>,
+}
+
+#[derive(Debug)]
+enum Goal<'a> {
+    Device(&'a Device),
+    /// The cache on disk, for devices of an architecture.
+    Cache(Arch),
 }
 
 impl<'a> Preload<'a> {
     /// No kernels yet, of that registry for that device.
     pub fn new(registry: &'a Registry, device: &'a Device) -> Self {
-        Self { registry, device, kernels: Ok(Vec::new()) }
+        Self { registry, goal: Goal::Device(device), kernels: Ok(Vec::new()) }
+    }
+
+    /// No kernels yet, of that registry for the cache on disk (`GPU_CACHE_DIR`), where devices of that architecture find them: nothing is loaded, and no
+    /// device need be open yet. [`Device::arch_of`] tells the architecture of one that is not.
+    pub fn into_cache(registry: &'a Registry, arch: Arch) -> Self {
+        Self { registry, goal: Goal::Cache(arch), kernels: Ok(Vec::new()) }
     }
 
     /// Adds a kernel. Those whose compilation takes longest had best come first.
@@ -48,10 +61,15 @@ impl<'a> Preload<'a> {
     /// # Errors
     /// The first, in the order of the kernels, of those of [`Registry::kernel`]. The others are loaded all the same.
     pub fn run(self) -> Result<()> {
-        let Self { device, kernels, .. } = self;
+        let Self { goal, kernels, .. } = self;
         let mut kernels = kernels?;
-        kernels.retain(|(key, _)| device.0.kernels.typed.find(key).is_none());
-        in_parallel(&kernels, |(key, instance)| instance.load(device, key).map(drop))
+        match goal {
+            Goal::Device(device) => {
+                kernels.retain(|(key, _)| device.0.kernels.typed.find(key).is_none());
+                in_parallel(&kernels, |(key, instance)| instance.load(device, key).map(drop))
+            }
+            Goal::Cache(arch) => in_parallel(&kernels, |(_, instance)| instance.compile(arch).map(drop)),
+        }
     }
 }
 

@@ -64,8 +64,8 @@ fn main() -> ExitCode {
 /// Solves and reports; whether it converged.
 fn run(options: &Options) -> Outcome<bool> {
     gpu_sparse::start_threads()?;
+    let ahead = Ahead::start(options);
     let place = Backend::choose(options.device)?;
-    let ahead = Ahead::start(&place, options.format);
     let started = Instant::now();
     let (name, a) = matrix(options.matrix.as_deref())?;
     let b = right_hand_side(&a, options.rhs.as_deref())?;

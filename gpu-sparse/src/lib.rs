@@ -97,6 +97,6 @@ pub use csr::{CsrMatrix, Symmetry};
 pub use device::DeviceMatrix;
 pub use error::{Result, SparseError};
 pub use packets::{Description, Format, PacketMatrix, PacketPlan};
-pub use registry::{KERNELS, warm, warm_for};
+pub use registry::{KERNELS, compile_cg, warm};
 pub use scalar::Scalar;
 pub use threads::start_threads;

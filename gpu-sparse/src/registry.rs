@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use gpu_driver::{Device, Preload, Registry};
+use gpu_driver::{Arch, Device, Preload, Registry};
 
-use crate::device::{Raw, RawCsr, RawPackets};
+use crate::device::{Raw, RawCsr, RawPackets, in_its_format};
 use crate::linalg::cg;
 use crate::product::device::{List, product_kernels};
 use crate::{DeviceMatrix, Format, Result, Scalar};
@@ -42,31 +42,32 @@ fn of_format<R: Raw, L: List>(list: L) -> L {
     cg::matrix_kernels::<R, _>(product_kernels::<R, _>(list))
 }
 
-/// Compiles and loads the kernels of products and solves with matrices of one element and format, as [`warm`] does for all: for a program that knows
-/// the kind of its matrix before it has read it, on a thread of its own meanwhile.
+/// Compiles the kernels of conjugate gradients with matrices of one element and format into the cache on disk (`GPU_CACHE_DIR`), where devices of that
+/// architecture find them; `by_diagonal`: preconditioned by [`Jacobi`](crate::linalg::Jacobi), else not at all.
+///
+/// For a program that knows the kind of its matrix before it has a device, on a thread of its own: opening a GPU takes some 200 ms, in which one of its
+/// kernels compiles, and reading a large matrix takes longer.
 ///
 /// # Errors
-/// `Driver`: no NVRTC, a lost device.
+/// `Driver`: no NVRTC.
 ///
-/// ```
-/// use gpu_driver::{Device, emulated::Emulated};
-/// use gpu_sparse::{Format, gallery, warm_for};
+/// ```no_run
+/// use gpu_driver::Device;
+/// use gpu_sparse::{Format, compile_cg};
 ///
-/// let device = Emulated::new().open()?;
-/// let ahead = { let device = device.clone(); std::thread::spawn(move || warm_for::<f64>(&device, Format::Csr)) };
-/// let a = gallery::Poisson::two_d(8, 8).build::<f64>()?.to_device(&device)?;
+/// let ahead = std::thread::spawn(|| compile_cg::<f64>(Device::arch_of(0)?, Format::Packets, true));
+/// let device = Device::first()?;
+/// // … read the matrix, copy it to the device …
 /// ahead.join().unwrap()?;
-/// a.load_kernels()?; // Nothing is left to compile.
 /// # Ok::<(), gpu_sparse::SparseError>(())
 /// ```
-pub fn warm_for<T: Scalar>(device: &Device, format: Format) -> Result<()> {
-    let preload = Preload::new(&KERNELS, device);
-    // Those that sweep a matrix take longest to compile.
+pub fn compile_cg<T: Scalar>(arch: Arch, format: Format, by_diagonal: bool) -> Result<()> {
+    let preload = Preload::into_cache(&KERNELS, arch);
     let preload = match format {
-        Format::Csr => of_format::<RawCsr<T>, _>(preload),
-        Format::Packets => of_format::<RawPackets<T>, _>(preload),
+        Format::Csr => cg::solve_kernels::<RawCsr<T>, _>(preload, by_diagonal),
+        Format::Packets => cg::solve_kernels::<RawPackets<T>, _>(preload, by_diagonal),
     };
-    Ok(cg::vector_kernels::<T, _>(preload).run()?)
+    Ok(preload.run()?)
 }
 
 impl<T: Scalar> DeviceMatrix<T> {
@@ -76,6 +77,9 @@ impl<T: Scalar> DeviceMatrix<T> {
     /// # Errors
     /// `Driver`: no NVRTC, a lost device.
     pub fn load_kernels(&self) -> Result<()> {
-        warm_for::<T>(self.device(), self.format())
+        let preload = Preload::new(&KERNELS, self.device());
+        // Those that sweep a matrix take longest to compile.
+        let preload = in_its_format!(self, _stored: Raw => of_format::<Raw<T>, _>(preload));
+        Ok(cg::vector_kernels::<T, _>(preload).run()?)
     }
 }

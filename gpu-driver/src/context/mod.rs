@@ -94,6 +94,11 @@ unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
+fn arch_of_device(device: CUdevice) -> Result<Arch> {
+    let (major, minor) = (attribute_of(device, 75)?, attribute_of(device, 76)?);
+    Ok(if sys::loader::is_emulated() { Arch::emulated(major, minor) } else { Arch::new(major, minor) })
+}
+
 impl Context {
     pub(crate) fn retain(ordinal: usize) -> Result<Self> {
         let device = device_of(ordinal)?;
@@ -138,8 +143,7 @@ impl Context {
         };
         let _current = context.enter()?;
         context.name = name_of(device)?;
-        let (major, minor) = (attribute_of(device, 75)?, attribute_of(device, 76)?);
-        context.arch = if context.is_emulated() { Arch::emulated(major, minor) } else { Arch::new(major, minor) };
+        context.arch = arch_of_device(device)?;
         for (value, attribute) in context.of_launches.iter_mut().zip(OF_LAUNCHES) {
             *value = attribute_of(device, attribute)?;
         }
@@ -155,6 +159,11 @@ impl Context {
             context.pool = create_pool(&context, number)?;
         }
         Ok(context)
+    }
+
+    /// The architecture of a device that need not have a context.
+    pub(crate) fn arch_of(ordinal: usize) -> Result<Arch> {
+        arch_of_device(device_of(ordinal)?)
     }
 
     pub(crate) fn is_emulated(&self) -> bool {

@@ -52,6 +52,8 @@ pub fn device_describes_itself(device: &Device) -> Outcome {
     let count = Device::count()?;
     let wrong = Device::new(count).unwrap_err();
     ensure!(matches!(wrong, DriverError::NoSuchDevice { .. }), "{wrong}");
+    ensure_eq!(Device::arch_of(device.ordinal())?, device.arch());
+    ensure!(matches!(Device::arch_of(count), Err(DriverError::NoSuchDevice { .. })));
     Ok(())
 }
 

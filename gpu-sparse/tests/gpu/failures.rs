@@ -12,7 +12,7 @@ use gpu_driver::{
     },
 };
 use gpu_sparse::linalg::{Cg, Jacobi, LinearOperator, Solution, cg, from_fn};
-use gpu_sparse::{CsrMatrix, DeviceMatrix, Format, Result, Scalar, SparseError};
+use gpu_sparse::{CsrMatrix, DeviceMatrix, Result, Scalar, SparseError};
 use ndarray::Ix1;
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
@@ -158,14 +158,6 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "warm",
         makes: &[(ModuleLoad, 24)],
         sweep: |call| sweep(call, |device| Ok(device.clone()), |device| gpu_sparse::warm(device), |_, _| Ok(())),
-    },
-    Operation {
-        name: "warm_for",
-        makes: &[(ModuleLoad, 12)],
-        sweep: |call| {
-            let load = |device: &mut Device| gpu_sparse::warm_for::<f32>(device, Format::Packets);
-            sweep(call, |device| Ok(device.clone()), load, |_, _| Ok(()))
-        },
     },
     Operation {
         name: "DeviceMatrix::load_kernels",
@@ -418,7 +410,7 @@ static OPERATIONS: &[Operation<Call>] = &[
 ];
 
 /// Public functions that make no driver call.
-const OTHERS: &[&str] = &[];
+const OTHERS: &[&str] = &["compile_cg"];
 
 /// A test for each operation.
 pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Send + 'static)> {

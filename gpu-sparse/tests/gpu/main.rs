@@ -7,6 +7,7 @@ use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use gpu_sparse::KERNELS;
 use testkit::{Outcome, Suite, tests};
 
+mod ahead;
 #[path = "../cases/mod.rs"]
 mod cases;
 mod examples;
@@ -18,7 +19,10 @@ mod real;
 mod solves;
 
 fn main() -> ExitCode {
-    use {failures::*, outcomes::*, products::*, solves::*};
+    if let Some(code) = ahead::run_as_child() {
+        return code;
+    }
+    use {ahead::*, failures::*, outcomes::*, products::*, solves::*};
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests;
     let on_device = tests![
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         tolerance_zero_ends,
         wrong_shapes_and_tolerances_are_errors,
         errors_of_all_crates_become_one,
+        kernels_of_a_solve_are_compiled_before_there_is_a_device,
     ];
     // Failures on demand are of the emulated device; where a GPU does the tests it is not asked for.
     let on_gpu = device().is_ok_and(|device| !device.is_emulated());

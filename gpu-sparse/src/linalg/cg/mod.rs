@@ -23,7 +23,7 @@ use std::fmt;
 use std::time::Instant;
 
 use device::{DeviceEngine, MAX_BLOCK};
-pub(crate) use device::{matrix_kernels, vector_kernels};
+pub(crate) use device::{matrix_kernels, solve_kernels, vector_kernels};
 use engine::Engine;
 use host::HostEngine;
 use method::{Method, Outcome};

@@ -173,26 +173,31 @@ pub(super) fn beside<'m, T: Scalar>(a: &DeviceMatrix<T>, m: &'m dyn LinearOperat
     m.on_device().filter(|m| m.device() == a.device())
 }
 
-/// The kernels of a solve with `a`, those that take longest to compile first.
+/// The kernels of a solve with a matrix of a format, preconditioned by a diagonal or not at all; those that take longest to compile first.
+pub(crate) fn solve_kernels<R: Raw, L: List>(list: L, by_diagonal: bool) -> L {
+    let list = list.and::<Curvature<R>>(&PRODUCTS).and::<Residual<R>>(&PRODUCTS);
+    let list = list.and::<Dot<R::Element>>(&VECTORS).and::<Rescale<R::Element>>(&VECTORS);
+    if by_diagonal {
+        list.and::<UpdateResidualDiagonal<R::Element>>(&VECTORS)
+            .and::<UpdateDirectionDiagonal<R::Element>>(&VECTORS)
+            .and::<ScaledDirection<R::Element>>(&VECTORS)
+    } else {
+        list.and::<UpdateResidual<R::Element>>(&VECTORS).and::<UpdateDirection<R::Element>>(&VECTORS)
+    }
+}
+
+/// The kernels of a solve with `a`.
 pub(super) fn add_kernels_of_a_solve<'k, T: Scalar>(
     kernels: Preload<'k>,
     a: &DeviceMatrix<T>,
     preconditioner: &Prepared<'_, T>,
 ) -> Preload<'k> {
-    let kernels = in_its_format!(a, _stored: Raw => kernels.and::<Curvature<Raw<T>>>(&PRODUCTS).and::<Residual<Raw<T>>>(&PRODUCTS));
-    let kernels = kernels.and::<Dot<T>>(&VECTORS).and::<Rescale<T>>(&VECTORS);
-    let of_vectors =
-        |kernels: Preload<'k>| kernels.and::<UpdateResidual<T>>(&VECTORS).and::<UpdateDirection<T>>(&VECTORS);
-    match preconditioner {
-        Prepared::Identity => of_vectors(kernels),
-        Prepared::Diagonal(_) => kernels
-            .and::<UpdateResidualDiagonal<T>>(&VECTORS)
-            .and::<UpdateDirectionDiagonal<T>>(&VECTORS)
-            .and::<ScaledDirection<T>>(&VECTORS),
-        Prepared::Operator(m) => of_vectors(match beside(a, *m) {
-            Some(m) => in_its_format!(m, _stored: Raw =>
-                kernels.and::<Precondition<Raw<T>>>(&PRODUCTS).and::<Product<Raw<T>>>(&PRODUCTS)),
-            None => kernels.and::<Probe<T>>(&VECTORS).and::<LeaveDot<T>>(&VECTORS),
-        }),
+    let by_diagonal = matches!(preconditioner, Prepared::Diagonal(_));
+    let kernels = in_its_format!(a, _stored: Raw => solve_kernels::<Raw<T>, _>(kernels, by_diagonal));
+    let Prepared::Operator(m) = preconditioner else { return kernels };
+    match beside(a, *m) {
+        Some(m) => in_its_format!(m, _stored: Raw =>
+            kernels.and::<Precondition<Raw<T>>>(&PRODUCTS).and::<Product<Raw<T>>>(&PRODUCTS)),
+        None => kernels.and::<Probe<T>>(&VECTORS).and::<LeaveDot<T>>(&VECTORS),
     }
 }

@@ -31,7 +31,7 @@ use gpu_algos::host::norm2;
 use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Preload, Stream};
 
 use entries::{add_kernels_of_a_solve, beside};
-pub(crate) use entries::{matrix_kernels, vector_kernels};
+pub(crate) use entries::{matrix_kernels, solve_kernels, vector_kernels};
 use state::{HISTORY, Scalars, SolverState, Stop};
 use workspace::Workspace;
 
