@@ -481,11 +481,11 @@ fn big_array_elementwise(device: &Device) -> Outcome {
     let low = |device: &Device| -> Result<GpuArray<u8, Ix1>> {
         index::<Ix1, Gpu>(Axis(0)).cast::<u8>().broadcast(n).eval_on(device)
     };
-    // The emulated device runs the blocks at both ends.
+    // The emulated device runs the blocks at both ends, of 2^14 elements each.
     let own = Emulated::new().open();
     let x = if device.is_emulated() {
         let own = own?;
-        own.emulation().ok_or("emulated")?.run_only_blocks(&[0..2, 1_048_574..1_048_577])?;
+        own.emulation().ok_or("emulated")?.run_only_blocks(&[0..2, 262_142..262_145])?;
         low(&own)?
     } else {
         low(device)?
