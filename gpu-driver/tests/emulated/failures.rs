@@ -986,6 +986,7 @@ const OTHERS: &[&str] = &[
     "Device::cache_config",
     "Device::can_access_peer",
     "Device::compile_dynamic", // refused by the emulated device
+    "Device::arch_of",
     "Device::count",
     "Device::disable_peer_access",
     "Device::driver_version",
