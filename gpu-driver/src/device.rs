@@ -78,13 +78,7 @@ impl Device {
     /// # Errors
     /// Those of [`Device::first`]; `NoSuchDevice` when there are fewer.
     pub fn new(ordinal: usize) -> Result<Self> {
-        let count = Self::count()?;
-        if count == 0 {
-            return Err(DriverError::NoDevice);
-        }
-        if ordinal >= count {
-            return Err(DriverError::NoSuchDevice { ordinal, count });
-        }
+        check_ordinal(ordinal)?;
         let mut contexts = lock(&CONTEXTS);
         contexts.retain(|(_, context)| context.strong_count() > 0);
         let mut of_ordinal =
@@ -105,10 +99,7 @@ impl Device {
     /// # Errors
     /// Those of [`Device::new`].
     pub fn arch_of(ordinal: usize) -> Result<Arch> {
-        let count = Self::count()?;
-        if ordinal >= count {
-            return Err(if count == 0 { DriverError::NoDevice } else { DriverError::NoSuchDevice { ordinal, count } });
-        }
+        check_ordinal(ordinal)?;
         Context::arch_of(ordinal)
     }
 
@@ -255,6 +246,15 @@ impl Drop for CurrentGuard {
             // SAFETY: no context is needed for none.
             let _ = unsafe { sys::cuCtxSetCurrent(null_mut()) };
         }
+    }
+}
+
+/// Whether there is a device of that number.
+fn check_ordinal(ordinal: usize) -> Result<()> {
+    match Device::count()? {
+        0 => Err(DriverError::NoDevice),
+        count if ordinal >= count => Err(DriverError::NoSuchDevice { ordinal, count }),
+        _ => Ok(()),
     }
 }
 

@@ -80,13 +80,7 @@ impl Folder {
         if self.seal(compiled).is_err() {
             return;
         }
-        let done = || fs::rename(&self.path, &place);
-        // A folder that is in the way was refused as damaged, or another process was faster; either may go.
-        let _ = done().or_else(|_| {
-            let old = private::temporary_folder(".old-", self.path.parent().unwrap_or(&place))?;
-            fs::rename(&place, old.path().join("folder"))?;
-            done()
-        });
+        let _ = put(&self.path, &place);
         // Renamed or not, the rest under the temporary name goes now.
         drop(self.temporary);
     }
@@ -106,6 +100,17 @@ impl Folder {
         private::write(&inner.join("messages"), compiled.log.as_bytes())?;
         private::write(&inner.join("hash"), seal_of(&self.key, &compiled.image, &compiled.log).as_bytes())
     }
+}
+
+/// Renames a whole folder to its place beside it.
+pub(super) fn put(folder: &Path, place: &Path) -> io::Result<()> {
+    let done = || fs::rename(folder, place);
+    // A folder that is in the way was refused as damaged, or another process was faster; either may go.
+    done().or_else(|_| {
+        let old = private::temporary_folder(".old-", folder.parent().unwrap_or(place))?;
+        fs::rename(place, old.path().join("folder"))?;
+        done()
+    })
 }
 
 /// Image and messages of the folder for `key` in the cache, if it is there and whole.

@@ -14,7 +14,7 @@ use std::{
 use gpu_driver_core::{cache::Key, lock, private};
 
 use super::{
-    Build, flags, process,
+    Build, flags, folder, process,
     program::{INCLUDE, PREAMBLE},
 };
 
@@ -105,10 +105,7 @@ fn make(build: &Build<'_>, flags: &[String], place: &Path, key: &str) -> io::Res
     // The compiler has written it as the user's mask says.
     fs::set_permissions(&precompiled, fs::Permissions::from_mode(0o600))?;
     private::write(&path.join(SEAL), seal_of(key, &fs::read(&precompiled)?).as_bytes())?;
-    // One that is in the way was refused as damaged, or another process was faster; either may go.
-    let old = private::temporary_folder(".old-", &within)?;
-    let _ = fs::rename(place, old.path().join("folder"));
-    fs::rename(&path, place)
+    folder::put(&path, place)
 }
 
 #[cfg(test)]
