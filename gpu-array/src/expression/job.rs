@@ -221,7 +221,7 @@ fn is_fortran(code: &Code<'_>) -> bool {
 pub(crate) fn fill<T: Element, D: Dimension>(mut target: GpuViewMut<'_, T, D>, value: T) -> Result<()> {
     let layout = target.layout();
     let has_no_gaps = layout.is_c_contiguous() || layout.is_f_contiguous();
-    if has_no_gaps && target.covering_mut()?.fill(value.to_storage())? {
+    if has_no_gaps && target.covering_mut()?.fill_by_memset(value.to_storage())? {
         target.note_overwritten();
         return Ok(());
     }

@@ -42,9 +42,6 @@ impl Properties {
     }
 }
 
-/// Bytes of a copy of equal elements from the host.
-const COPIED_BYTES: usize = 1 << 20;
-
 /// Addresses, the first of which have memory. Its drop gives both back.
 struct Reservation {
     device: Device,
@@ -225,7 +222,7 @@ impl<T: DevicePod> GrowingVec<T> {
     /// Makes the array `len` elements long: added ones are `value`. The memory of elements that go is kept for later ones.
     ///
     /// # Cost
-    /// A fill by the driver for elements of up to 4 bytes, and for those of 8 whose halves are equal; else copies from the host.
+    /// That of [`DeviceSliceMut::fill`] for the elements that are added.
     ///
     /// # Errors
     /// Those of [`GrowingVec::extend_from_slice`].
@@ -236,20 +233,8 @@ impl<T: DevicePod> GrowingVec<T> {
             return Ok(());
         }
         self.grow("GrowingVec::resize", len)?;
-        self.fill_from(before, value).inspect_err(|_| self.memory.len = before)
-    }
-
-    /// Overwrites the elements from `start` on.
-    fn fill_from(&mut self, start: usize, value: T) -> Result<()> {
-        if self.memory.slice_mut(start..)?.fill(value)? {
-            return Ok(());
-        }
-        let (len, most) = (self.memory.len, (COPIED_BYTES / size_of::<T>()).max(1));
-        let some = vec![value; most.min(len - start)];
-        (start..len).step_by(most).try_for_each(|at| {
-            let part = &some[..some.len().min(len - at)];
-            self.memory.slice_mut(at..at + part.len())?.copy_from_slice(part)
-        })
+        let filled = self.memory.slice_mut(before..).and_then(|mut added| added.fill(value));
+        filled.inspect_err(|_| self.memory.len = before)
     }
 
     /// Drops the elements from `len` on. Their memory is kept for later ones.

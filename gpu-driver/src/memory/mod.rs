@@ -1,4 +1,4 @@
-//! Device memory: owned buffers, borrowed parts of them, copies.
+//! Device memory: owned buffers, borrowed parts of them, copies and fills.
 
 use std::{
     fmt,
@@ -16,6 +16,7 @@ use crate::{
     sys,
 };
 
+mod fill;
 mod foreign;
 mod growing;
 mod ipc;

@@ -1,11 +1,8 @@
-//! Rows and layers within device memory: copies and fills of two and three dimensions.
+//! Rows and layers within device memory: copies of two and three dimensions.
 
 use gpu_driver_core::copies::{Copy3d, DEVICE, HOST, Side3d};
 
-use super::{
-    DeviceSlice, DeviceSliceMut, DeviceVec, offset,
-    slices::{Pattern, ordered_with},
-};
+use super::{DeviceSlice, DeviceSliceMut, DeviceVec, offset, slices::ordered_with};
 use crate::{DevicePod, DriverError, Result, Stream, context::Current, pod::byte_len, sys};
 
 /// Rows of [`DeviceVec::pitched`] start at multiples of it: the pitch that `cuMemAllocPitch` gives on all GPUs of today.
@@ -110,7 +107,7 @@ impl Pitched {
     }
 
     /// Replaces distances to a next row or layer that does not exist, which may be any numbers, by ones that the slice bounds.
-    fn bounded(self) -> Self {
+    pub(super) fn bounded(self) -> Self {
         let layer_rows = if self.layers == 1 { self.rows } else { self.layer_rows };
         let pitch = if self.layers == 1 && self.rows == 1 { self.columns } else { self.pitch };
         Self { pitch, layer_rows, ..self }
@@ -127,7 +124,7 @@ impl Pitched {
 ///
 /// # Safety
 /// Both boxes lie within memory of elements `T` that stays until the copy has run.
-unsafe fn copy<T: DevicePod>(
+pub(super) unsafe fn copy<T: DevicePod>(
     home: &Stream,
     shape: &Pitched,
     from: Side3d,
@@ -230,44 +227,5 @@ impl<T: DevicePod> DeviceSliceMut<'_, T> {
             unsafe { copy::<T>(home, &to, from, side, current) }
         };
         ordered_with(OP, self.home, source.home, is_empty, enqueue)
-    }
-
-    /// Overwrites the elements of a box with `value`, without a kernel. Returns at once.
-    ///
-    /// False, and nothing done, where the driver has no such pattern, as for [`DeviceSliceMut::fill`].
-    ///
-    /// # Errors
-    /// `Length` where rows of the box overlap, or where it leaves the slice; `DeviceLost`; the driver's for a pitch of 2 GiB and more.
-    #[doc(alias("memset_d2d8", "cuMemsetD2D8", "cuMemsetD2D16", "cuMemsetD2D32"))]
-    pub fn fill_box(&mut self, place: Pitched, value: T) -> Result<bool> {
-        place.check("fill_box", self.len)?;
-        let Some(pattern) = Pattern::of(value) else { return Ok(false) };
-        if place.is_empty() || size_of::<T>() == 0 {
-            return Ok(true);
-        }
-        let place = place.bounded();
-        let device = self.home.device();
-        let _current = device.enter()?;
-        for layer in 0..place.layers {
-            let start = place.start + layer * place.layer_rows * place.pitch;
-            let (at, pitch) = (offset::<T>(self.address, start), place.pitch * size_of::<T>());
-            let (columns, rows, stream) = (place.columns, place.rows, self.home.as_raw());
-            // SAFETY: the box was checked to lie within the slice, whose elements are aligned.
-            let (call, code) = unsafe {
-                match pattern {
-                    Pattern::Byte(value) => {
-                        ("cuMemsetD2D8Async", sys::cuMemsetD2D8Async(at, pitch, value, columns, rows, stream))
-                    }
-                    Pattern::Half(value) => {
-                        ("cuMemsetD2D16Async", sys::cuMemsetD2D16Async(at, pitch, value, columns, rows, stream))
-                    }
-                    Pattern::Words(value, each) => {
-                        ("cuMemsetD2D32Async", sys::cuMemsetD2D32Async(at, pitch, value, each * columns, rows, stream))
-                    }
-                }
-            };
-            device.check(call, code)?;
-        }
-        Ok(true)
     }
 }

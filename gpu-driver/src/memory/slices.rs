@@ -224,33 +224,6 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
         InOut::new(self.address, self.home)
     }
 
-    /// Overwrites every element with `value`, at the speed of memory writes and without a kernel. Returns at once.
-    ///
-    /// False, and nothing done, where the driver has no such pattern: for elements of 8 bytes whose halves differ, and for longer ones.
-    ///
-    /// # Errors
-    /// `DeviceLost`.
-    pub fn fill(&mut self, value: T) -> Result<bool> {
-        let Some(pattern) = Pattern::of(value) else { return Ok(false) };
-        if self.len == 0 {
-            return Ok(true);
-        }
-        let device = self.home.device();
-        let _current = device.enter()?;
-        let (at, len, stream) = (self.address, self.len, self.home.as_raw());
-        // SAFETY: the slice has that many elements, and is aligned to them.
-        let (call, code) = unsafe {
-            match pattern {
-                Pattern::Byte(value) => ("cuMemsetD8Async", sys::cuMemsetD8Async(at, value, len, stream)),
-                Pattern::Half(value) => ("cuMemsetD16Async", sys::cuMemsetD16Async(at, value, len, stream)),
-                Pattern::Words(value, each) => {
-                    ("cuMemsetD32Async", sys::cuMemsetD32Async(at, value, each * len, stream))
-                }
-            }
-        };
-        device.check(call, code).map(|()| true)
-    }
-
     /// Overwrites the slice with `host`. Returns when `host` has been read.
     ///
     /// # Cost
@@ -321,38 +294,6 @@ pub(crate) fn ordered_with(
         home.synchronize_entered(&current)?;
     }
     joined
-}
-
-/// A value as the driver's memsets take it.
-#[derive(Clone, Copy)]
-pub(super) enum Pattern {
-    Byte(u8),
-    Half(u16),
-    /// A word, and the number of them in an element.
-    Words(u32, usize),
-}
-
-impl Pattern {
-    /// None where no memset writes such elements.
-    pub(super) fn of<T: DevicePod>(value: T) -> Option<Self> {
-        let mut words = [0u32; 2];
-        if size_of::<T>() > size_of_val(&words) {
-            return None;
-        }
-        // SAFETY: both have that many bytes; a `DevicePod` has no padding.
-        unsafe {
-            let bytes = std::ptr::from_ref(&value).cast::<u8>();
-            std::ptr::copy_nonoverlapping(bytes, words.as_mut_ptr().cast::<u8>(), size_of::<T>());
-        }
-        let [low, high] = words;
-        match size_of::<T>() {
-            1 => Some(Self::Byte(low as u8)),
-            2 => Some(Self::Half(low as u16)),
-            4 => Some(Self::Words(low, 1)),
-            8 if low == high => Some(Self::Words(low, 2)),
-            _ => None,
-        }
-    }
 }
 
 impl<T: DevicePod> fmt::Debug for DeviceSlice<'_, T> {

@@ -189,13 +189,26 @@ pub fn a_launch_on_another_stream_waits_for_the_home(device: &Device) -> Outcome
     Ok(())
 }
 
+/// An element of any size.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wide<T, const N: usize>([T; N]);
+// SAFETY: values without padding, of which all bits are values.
+unsafe impl<T: DevicePod, const N: usize> DevicePod for Wide<T, N> {
+    const CUDA_NAME: &'static str = "Wide";
+}
+
 pub fn slices_are_filled_and_their_neighbours_not(device: &Device) -> Outcome {
-    fn check<T: DevicePod + PartialEq>(device: &Device, old: T, new: T, can: bool) -> Outcome {
-        for (start, end) in [(0, 0), (0, 9), (1, 2), (3, 8), (1, 9)] {
-            let mut x = DeviceVec::from_slice(&device.stream(), &[old; 9])?;
-            ensure_eq!(x.slice_mut(start..end)?.fill(new)?, can);
-            let want: Vec<T> = (0..9).map(|i| if can && i >= start && i < end { new } else { old }).collect();
+    fn check<T: DevicePod + PartialEq>(device: &Device, old: T, new: T, by_memset: bool) -> Outcome {
+        for (start, end) in [(0, 0), (0, 9), (1, 2), (3, 8), (1, 9), (2, 700)] {
+            let len = end.max(9);
+            let mut x = DeviceVec::from_slice(&device.stream(), &vec![old; len])?;
+            let want: Vec<T> = (0..len).map(|i| if i >= start && i < end { new } else { old }).collect();
+            x.slice_mut(start..end)?.fill(new)?;
             ensure_eq!(x.to_vec()?, want);
+            let mut y = DeviceVec::from_slice(&device.stream(), &vec![old; len])?;
+            ensure_eq!(y.slice_mut(start..end)?.fill_by_memset(new)?, by_memset || start == end);
+            ensure_eq!(y.to_vec()?, if by_memset { want } else { vec![old; len] });
         }
         Ok(())
     }
@@ -205,7 +218,14 @@ pub fn slices_are_filled_and_their_neighbours_not(device: &Device) -> Outcome {
     check(device, 1.5f64, 0.0, true)?;
     check(device, 7i64, -1, true)?;
     check(device, 1.5f64, 2.5, false)?;
-    check(device, 7u64, 1 << 40, false)
+    check(device, 7u64, 1 << 40, false)?;
+    // Of odd sizes, and larger than any word of the driver.
+    check(device, Wide([1u8; 3]), Wide([2, 3, 4]), false)?;
+    check(device, Wide([0u16; 3]), Wide([1, 1, 2]), false)?;
+    check(device, Wide([0.0f32; 3]), Wide([1.0, -2.0, f32::INFINITY]), false)?;
+    check(device, Wide([0u8; 5]), Wide([9, 9, 9, 9, 8]), false)?;
+    check(device, Wide([0.0f64; 2]), Wide([2.5, -0.0]), false)?;
+    check(device, Wide([7u32; 33]), Wide(std::array::from_fn(|i| i as u32 / 4)), false)
 }
 
 pub fn generated_kernels_are_kept_under_their_keys(device: &Device) -> Outcome {
