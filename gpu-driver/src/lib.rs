@@ -133,7 +133,7 @@ pub use graph::Graph;
 pub use ipc::{IpcEventHandle, IpcMemoryHandle};
 pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
-pub use memory::{Advice, DeviceSlice, DeviceSliceMut, DeviceVec, GrowingVec, ManagedVec, Pitched};
+pub use memory::{Advice, DevicePool, DeviceSlice, DeviceSliceMut, DeviceVec, GrowingVec, ManagedVec, Pitched};
 pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Module};
 pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;

@@ -8,10 +8,13 @@ use std::{
     ffi::c_int,
     fmt,
     panic::Location,
-    sync::{MutexGuard, atomic::Ordering},
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-use crate::raw::{CUdeviceptr, CUmemPool_attribute_enum};
+use crate::raw::{CUdeviceptr, CUmemPool_attribute_enum, CUmemoryPool};
 use gpu_driver_core::lock;
 
 use crate::{
@@ -39,22 +42,7 @@ impl Device {
     /// # Errors
     /// The driver's error.
     pub fn pool_use(&self) -> Result<PoolUse> {
-        let _current = self.enter()?;
-        let read = |attribute| {
-            let mut value = 0u64;
-            if !self.0.pool.is_null() {
-                // SAFETY: both attributes are 64-bit counts.
-                let code = unsafe { sys::cuMemPoolGetAttribute(self.0.pool, attribute, (&raw mut value).cast()) };
-                self.check("cuMemPoolGetAttribute", code)?;
-            }
-            Ok::<u64, DriverError>(value)
-        };
-        let used_bytes = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_CURRENT as c_int)?;
-        let reserved_bytes = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT as c_int)?;
-        // A peak that was set to zero is the present value at least, whether or not the driver says so before the next allocation.
-        let peak_used_bytes = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_HIGH as c_int)?.max(used_bytes);
-        let peak = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH as c_int)?;
-        Ok(PoolUse { used_bytes, reserved_bytes, peak_used_bytes, peak_reserved_bytes: peak.max(reserved_bytes) })
+        use_of(self, self.0.pool)
     }
 
     /// Lets the peaks of [`Device::pool_use`] begin again at the present values.
@@ -62,26 +50,14 @@ impl Device {
     /// # Errors
     /// The driver's error.
     pub fn reset_pool_peaks(&self) -> Result<()> {
-        if self.0.pool.is_null() {
-            return Ok(());
-        }
-        let _current = self.enter()?;
-        for attribute in [
-            CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_HIGH,
-            CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
-        ] {
-            let mut zero = 0u64;
-            // SAFETY: both attributes are 64-bit counts, for which the driver takes 0.
-            let code = unsafe { sys::cuMemPoolSetAttribute(self.0.pool, attribute as c_int, (&raw mut zero).cast()) };
-            self.check("cuMemPoolSetAttribute", code)?;
-        }
-        Ok(())
+        reset_peaks_of(self, self.0.pool)
     }
 
     /// Limits the bytes of all buffers on the device that this program has from its pool; `u64::MAX` takes the limit away. Where a buffer would exceed it, the
     /// device is waited for, since buffers count until their release has run; then the allocation fails with `OverLimit`, and nothing else is changed.
     ///
-    /// Buffers that are allocated within captures, managed memory, CUDA arrays and devices without pools do not count.
+    /// Buffers that are allocated within captures, those of a [`DevicePool`](crate::DevicePool), managed memory, CUDA arrays and devices without pools do not
+    /// count.
     pub fn set_pool_limit(&self, bytes: u64) {
         self.0.pool_limit.store(bytes, Ordering::Relaxed);
     }
@@ -118,17 +94,56 @@ impl Device {
     /// `DeviceLost` when a kernel faulted.
     pub fn trim_pool(&self, keep_bytes: usize) -> Result<()> {
         self.synchronize()?;
-        self.trim_now(keep_bytes)
+        trim_now(self, self.0.pool, keep_bytes)
     }
+}
 
-    fn trim_now(&self, keep_bytes: usize) -> Result<()> {
-        if self.0.pool.is_null() {
-            return Ok(());
+/// The counts of a pool; zeros for none.
+pub(crate) fn use_of(device: &Device, pool: CUmemoryPool) -> Result<PoolUse> {
+    let _current = device.enter()?;
+    let read = |attribute: CUmemPool_attribute_enum| {
+        let mut value = 0u64;
+        if !pool.is_null() {
+            // SAFETY: the attributes below are 64-bit counts, and the callers' pools are alive.
+            let code = unsafe { sys::cuMemPoolGetAttribute(pool, attribute as c_int, (&raw mut value).cast()) };
+            device.check("cuMemPoolGetAttribute", code)?;
         }
-        let _current = self.enter()?;
-        // SAFETY: the pool lives as long as the context.
-        self.check("cuMemPoolTrimTo", unsafe { sys::cuMemPoolTrimTo(self.0.pool, keep_bytes) })
+        Ok::<u64, DriverError>(value)
+    };
+    let used_bytes = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
+    let reserved_bytes = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
+    // A peak that was set to zero is the present value at least, whether or not the driver says so before the next allocation.
+    let peak_used_bytes = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_HIGH)?.max(used_bytes);
+    let peak = read(CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)?;
+    Ok(PoolUse { used_bytes, reserved_bytes, peak_used_bytes, peak_reserved_bytes: peak.max(reserved_bytes) })
+}
+
+/// Lets the peaks of a pool begin again.
+pub(crate) fn reset_peaks_of(device: &Device, pool: CUmemoryPool) -> Result<()> {
+    if pool.is_null() {
+        return Ok(());
     }
+    let _current = device.enter()?;
+    for attribute in [
+        CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_USED_MEM_HIGH,
+        CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+    ] {
+        let mut zero = 0u64;
+        // SAFETY: both attributes are 64-bit counts, for which the driver takes 0.
+        let code = unsafe { sys::cuMemPoolSetAttribute(pool, attribute as c_int, (&raw mut zero).cast()) };
+        device.check("cuMemPoolSetAttribute", code)?;
+    }
+    Ok(())
+}
+
+/// Gives memory of a pool back that no buffer uses, without a wait.
+pub(crate) fn trim_now(device: &Device, pool: CUmemoryPool, keep_bytes: usize) -> Result<()> {
+    if pool.is_null() {
+        return Ok(());
+    }
+    let _current = device.enter()?;
+    // SAFETY: the callers' pools are alive.
+    device.check("cuMemPoolTrimTo", unsafe { sys::cuMemPoolTrimTo(pool, keep_bytes) })
 }
 
 /// The allocations of a device that were made since the trace began and are alive. Traces of one device share their records.
@@ -225,8 +240,8 @@ fn allocate_untraced(stream: &Stream, bytes: usize) -> Result<Allocation> {
                 Allocation { address, of_graph: true }
             }
             None => {
-                let _alone = within_limit(device, bytes)?;
-                Allocation { address: allocate_in_order(stream, bytes, &current)?, of_graph: false }
+                let _alone = PoolLimit::of_device(device).allows(device, bytes, &current)?;
+                Allocation::of_owner(allocate_in_order(stream, bytes, &current)?)
             }
         })
     };
@@ -240,19 +255,38 @@ fn allocate_untraced(stream: &Stream, bytes: usize) -> Result<Allocation> {
     }
 }
 
-/// Compares the bytes in use and those of a new buffer with the limit. The guard is held until these are in use too.
-fn within_limit(device: &Device, bytes: usize) -> Result<Option<MutexGuard<'_, ()>>> {
-    let limit = device.0.pool_limit.load(Ordering::Relaxed);
-    if limit == u64::MAX {
-        return Ok(None);
+/// The limit of a pool's bytes.
+pub(crate) struct PoolLimit<'a> {
+    pub(crate) pool: CUmemoryPool,
+    pub(crate) bytes: &'a AtomicU64,
+    /// Held from the comparison to the allocation.
+    pub(crate) alone: &'a Mutex<()>,
+}
+
+impl<'a> PoolLimit<'a> {
+    fn of_device(device: &'a Device) -> Self {
+        Self { pool: device.0.pool, bytes: &device.0.pool_limit, alone: &device.0.limited }
     }
-    let alone = lock(&device.0.limited);
-    let used = device.pool_use()?.used_bytes;
-    if used.saturating_add(bytes as u64) <= limit {
-        return Ok(Some(alone));
+
+    /// Compares the bytes in use and those of a new buffer with the limit. The guard is held until these are in use too.
+    pub(crate) fn allows(
+        &self,
+        device: &Device,
+        bytes: usize,
+        _current: &Current,
+    ) -> Result<Option<MutexGuard<'a, ()>>> {
+        let limit = self.bytes.load(Ordering::Relaxed);
+        if limit == u64::MAX {
+            return Ok(None);
+        }
+        let alone = lock(self.alone);
+        let used = use_of(device, self.pool)?.used_bytes;
+        if used.saturating_add(bytes as u64) <= limit {
+            return Ok(Some(alone));
+        }
+        let (memory, used_bytes, limit_bytes) = ("device memory", used as usize, limit as usize);
+        Err(DriverError::OverLimit { memory, requested_bytes: bytes, used_bytes, limit_bytes })
     }
-    let (memory, used_bytes, limit_bytes) = ("device memory", used as usize, limit as usize);
-    Err(DriverError::OverLimit { memory, requested_bytes: bytes, used_bytes, limit_bytes })
 }
 
 /// Memory within a capture of [`Stream::capture`], which its buffer and its graph share; zero at first.
@@ -281,7 +315,7 @@ pub(crate) fn with_room<T>(device: &Device, bytes: usize, attempt: impl Fn() -> 
     }
     if device.0.captures_here() {
         // A capture forbids to wait for work that still uses the pool: memory that is free already has to do.
-        device.trim_now(0)?;
+        trim_now(device, device.0.pool, 0)?;
     } else {
         device.trim_pool(0)?;
     }
@@ -321,18 +355,29 @@ fn zero_aside(device: &Device, address: CUdeviceptr, bytes: usize, current: &Cur
 }
 
 /// Allocates in the order of a stream that is in no capture.
-pub(crate) fn allocate_in_order(stream: &Stream, bytes: usize, _current: &Current) -> Result<CUdeviceptr> {
+pub(crate) fn allocate_in_order(stream: &Stream, bytes: usize, current: &Current) -> Result<CUdeviceptr> {
     let device = stream.device();
-    let mut address = 0;
     let pool = device.0.pool;
     if pool.is_null() {
+        let mut address = 0;
         // SAFETY: the pointer is valid for the call.
         device.check("cuMemAlloc", unsafe { sys::cuMemAlloc_v2(&mut address, bytes) })?;
-    } else {
-        // SAFETY: pool and stream are alive and of this context.
-        let code = unsafe { sys::cuMemAllocFromPoolAsync(&mut address, bytes, pool, stream.as_raw()) };
-        device.check("cuMemAllocFromPoolAsync", code)?;
+        return Ok(address);
     }
+    allocate_of(pool, stream, bytes, current)
+}
+
+/// Allocates memory of a pool in the order of a stream that is in no capture.
+pub(crate) fn allocate_of(
+    pool: CUmemoryPool,
+    stream: &Stream,
+    bytes: usize,
+    _current: &Current,
+) -> Result<CUdeviceptr> {
+    let mut address = 0;
+    // SAFETY: pool and stream are alive and of this context.
+    let code = unsafe { sys::cuMemAllocFromPoolAsync(&mut address, bytes, pool, stream.as_raw()) };
+    stream.device().check("cuMemAllocFromPoolAsync", code)?;
     Ok(address)
 }
 

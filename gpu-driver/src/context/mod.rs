@@ -315,7 +315,7 @@ impl Drop for Context {
 }
 
 /// A pool of our own that keeps released memory: other libraries' settings of the default pool stay theirs.
-fn create_pool(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> {
+pub(crate) fn create_pool(context: &Context, ordinal: c_int) -> Result<CUmemoryPool> {
     let props = CUmemPoolProps {
         allocType: CUmemAllocationType_enum::CU_MEM_ALLOCATION_TYPE_PINNED,
         handleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,

@@ -21,6 +21,7 @@ mod foreign;
 mod growing;
 mod ipc;
 mod managed;
+mod own_pool;
 mod peer;
 mod pitched;
 mod slices;
@@ -28,6 +29,7 @@ mod staged;
 
 pub use growing::GrowingVec;
 pub use managed::{Advice, ManagedVec};
+pub use own_pool::DevicePool;
 pub use pitched::Pitched;
 pub(crate) use slices::ordered_with;
 pub use slices::{DeviceSlice, DeviceSliceMut};

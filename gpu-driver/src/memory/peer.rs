@@ -19,7 +19,8 @@ impl Device {
     }
 
     /// Lets kernels of this device read and write the memory of `peer`, in place: its buffers, those of later allocations too, and what
-    /// other libraries have from `cuMemAlloc`; no [`GrowingVec`](crate::GrowingVec), and no pools of other libraries. Pinned memory needs no access. Lasts
+    /// other libraries have from `cuMemAlloc`; no [`GrowingVec`](crate::GrowingVec), no [`DevicePool`](crate::DevicePool), which has
+    /// [a method of its own](crate::DevicePool::enable_peer_access), and no pools of other libraries. Pinned memory needs no access. Lasts
     /// as long as both devices have handles, or until [`Device::disable_peer_access`]. Once more does nothing.
     ///
     /// A launch takes such memory by its address ([`DeviceVec::as_raw`](crate::DeviceVec::as_raw)), or as a slice with a home of this device

@@ -4,9 +4,9 @@
 use std::{error::Error, marker::PhantomData, sync::LazyLock};
 
 use gpu_driver::{
-    ArrayShape, CudaArray, CudaCode, Device, DevicePod, DeviceVec, Dim3, DriverError, Entry, Event, Function,
-    GrowingVec, In, JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedPool, PinnedVec, Pitched, Preload,
-    Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, Tuner, Variants, cust,
+    ArrayShape, CudaArray, CudaCode, Device, DevicePod, DevicePool, DeviceVec, Dim3, DriverError, Entry, Event,
+    Function, GrowingVec, In, JitOptions, Kernel, LaunchConfig, ManagedVec, Module, Out, PinnedPool, PinnedVec,
+    Pitched, Preload, Program, Registry, Result, SCRATCH_COUNTERS, Source, Stream, Tuner, Variants, cust,
     emulated::{
         Call::{self, Allocation, Copy, Launch, ModuleLoad, Release},
         Emulated,
@@ -347,6 +347,16 @@ static OPERATIONS: &[Operation<Call>] = &[
         name: "DeviceVec::from_slice",
         makes: &[(Allocation, 1), (Copy, 1)],
         sweep: |call| makes(call, |stream| DeviceVec::from_slice(stream, &HOST), HOST),
+    },
+    Operation {
+        name: "DevicePool::zeros",
+        makes: &[(Allocation, 1)],
+        sweep: |call| makes(call, |stream| DevicePool::new(stream.device())?.zeros(stream, 3), [0; 3]),
+    },
+    Operation {
+        name: "DevicePool::from_slice",
+        makes: &[(Allocation, 1), (Copy, 1)],
+        sweep: |call| makes(call, |stream| DevicePool::new(stream.device())?.from_slice(stream, &HOST), HOST),
     },
     Operation {
         name: "DeviceVec::try_clone",
@@ -1010,6 +1020,14 @@ const OTHERS: &[&str] = &[
     "Device::trim_pool",
     "Device::uuid",
     "Device::with_most_free_memory",
+    "DevicePool::enable_peer_access",
+    "DevicePool::new",
+    "DevicePool::release_threshold",
+    "DevicePool::reset_peaks",
+    "DevicePool::set_release_threshold",
+    "DevicePool::trim",
+    "DevicePool::uninitialized", // in the sweep of `DevicePool::zeros`
+    "DevicePool::usage",
     "DeviceSlice::cast",
     "DeviceSlice::slice",
     "DeviceSliceMut::fill",
@@ -1156,6 +1174,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/memory/ipc.rs"),
         include_str!("../../src/memory/managed.rs"),
         include_str!("../../src/memory/mod.rs"),
+        include_str!("../../src/memory/own_pool.rs"),
         include_str!("../../src/memory/peer.rs"),
         include_str!("../../src/memory/pitched.rs"),
         include_str!("../../src/memory/slices.rs"),

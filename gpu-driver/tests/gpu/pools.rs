@@ -1,6 +1,8 @@
-//! Pools of device memory and of pinned memory: what they hold, their limits, and the places of allocations.
+//! Pools of device memory, the device's and a program's, and of pinned memory: what they hold, their limits, and the places of allocations.
 
-use gpu_driver::{Device, DeviceVec, DriverError, ManagedVec, PinnedPool, PinnedPoolUse, PinnedVec, Stream};
+use gpu_driver::{
+    Device, DevicePool, DeviceVec, DriverError, ManagedVec, PinnedPool, PinnedPoolUse, PinnedVec, Stream,
+};
 use testkit::{Outcome, ensure, ensure_eq};
 
 /// Used and held bytes, and the peak.
@@ -124,6 +126,88 @@ pub fn error_buffers_beyond_the_limit_of_the_pool(device: &Device) -> Outcome {
     device.set_pool_limit(u64::MAX);
     outcome?;
     let _three = [(); 3].map(|()| DeviceVec::<u8>::zeros(&stream, BYTES).is_ok());
+    Ok(())
+}
+
+pub fn buffers_of_a_pool_of_one_s_own(device: &Device) -> Outcome {
+    const BYTES: usize = 128 << 20;
+    let (pool, stream) = (DevicePool::new(device)?, Stream::new(device)?);
+    ensure_eq!((pool.usage()?.used_bytes, pool.usage()?.reserved_bytes, pool.release_threshold()?), (0, 0, u64::MAX));
+    let mut x = pool.from_slice(&stream, &[1.5f32, -2.0, 3.0])?;
+    x.copy_from_slice(&[4.0, 5.0, 6.0])?;
+    ensure_eq!((x.to_vec()?, x.try_clone()?.to_vec()?), (vec![4.0, 5.0, 6.0], vec![4.0, 5.0, 6.0]));
+    ensure_eq!(
+        (pool.zeros::<u64>(&stream, 0)?.len(), x.home() == &stream, x.device() == pool.device()),
+        (0, true, true)
+    );
+    let small = pool.usage()?.used_bytes;
+    ensure!((12..BYTES as u64).contains(&small), "{small}");
+    let large = pool.zeros::<u8>(&stream, BYTES)?;
+    ensure!(large.slice(BYTES - 1000..)?.to_vec()?.iter().all(|&byte| byte == 0), "not cleared");
+    ensure!(pool.usage()?.used_bytes >= small + BYTES as u64, "{:?}", pool.usage()?);
+    drop(large);
+    device.synchronize()?;
+    // It keeps what was released, until it is told otherwise.
+    let kept = pool.usage()?;
+    ensure_eq!(kept.used_bytes, small);
+    ensure!(kept.reserved_bytes >= BYTES as u64 && kept.peak_used_bytes >= small + BYTES as u64, "{kept:?}");
+    pool.reset_peaks()?;
+    ensure_eq!(pool.usage()?.peak_used_bytes, small);
+    pool.trim(0)?;
+    ensure!(pool.usage()?.reserved_bytes < kept.reserved_bytes, "{:?}", pool.usage()?);
+    pool.set_release_threshold(0)?;
+    ensure_eq!(pool.release_threshold()?, 0);
+    drop(pool.zeros::<u8>(&stream, BYTES)?);
+    device.synchronize()?;
+    stream.synchronize()?;
+    ensure!(pool.usage()?.reserved_bytes < BYTES as u64, "{:?}", pool.usage()?);
+    pool.enable_peer_access(device)?;
+    ensure_eq!(x.to_vec()?, [4.0, 5.0, 6.0]);
+    Ok(())
+}
+
+pub fn a_pool_is_dropped_before_its_buffers(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let (pool, other) = (DevicePool::new(device)?, DevicePool::new(device)?);
+    let x = pool.from_slice(&stream, &vec![7u32; 100_000])?;
+    let y = pool.clone().from_slice(&stream, &[9u8])?;
+    drop(pool);
+    // Memory of another pool, and of the device's, is other memory.
+    let (z, w) =
+        (other.from_slice(&stream, &vec![1u32; 100_000])?, DeviceVec::from_slice(&stream, &vec![2u32; 100_000])?);
+    let places = [x.as_raw(), z.as_raw(), w.as_raw()];
+    ensure!(places[0] != places[1] && places[1] != places[2] && places[0] != places[2], "{places:?}");
+    ensure!(x.to_vec()?.iter().all(|&x| x == 7) && y.to_vec()? == [9], "changed behind the drop of the pool");
+    drop((x, other));
+    ensure_eq!((y.to_vec()?, z.to_vec()?[99_999], w.to_vec()?[0]), (vec![9], 1, 2));
+    // Many pools, each dropped before a buffer of it.
+    for round in 0..50u32 {
+        let x = DevicePool::new(device)?.from_slice(&stream, &[round; 10])?;
+        ensure_eq!(x.to_vec()?, [round; 10]);
+    }
+    Ok(())
+}
+
+pub fn error_pools_beyond_their_limit_and_in_captures(device: &Device) -> Outcome {
+    const BYTES: usize = 16 << 20;
+    let (pool, stream) = (DevicePool::new(device)?, Stream::new(device)?);
+    pool.set_limit((BYTES + BYTES / 2) as u64);
+    let mut first = pool.zeros::<u8>(&stream, BYTES)?;
+    let error = pool.zeros::<u8>(&stream, BYTES).err().ok_or("beyond the limit")?;
+    ensure!(matches!(error, DriverError::OverLimit { requested_bytes: BYTES, .. }), "{error:?}");
+    // Others have no part in the limit, and a release that is under way counts no more.
+    drop(DeviceVec::<u8>::zeros(&stream, BYTES)?);
+    for _ in 0..20 {
+        drop(first);
+        first = pool.zeros(&stream, BYTES)?;
+    }
+    let huge = pool.zeros::<u8>(&stream, usize::MAX / 4);
+    ensure!(matches!(huge, Err(DriverError::OutOfMemory { .. })), "{huge:?}");
+    ensure!(matches!(pool.zeros::<u64>(&stream, usize::MAX / 4), Err(DriverError::TooLarge { .. })));
+    let captured = stream.capture(|| pool.zeros::<u8>(&stream, 4).map(drop));
+    ensure!(matches!(captured, Err(DriverError::InCapture { .. })), "{captured:?}");
+    pool.set_limit(u64::MAX);
+    ensure_eq!(pool.zeros::<u8>(&stream, 2 * BYTES)?.len(), 2 * BYTES);
     Ok(())
 }
 

@@ -3,7 +3,10 @@
 use std::ffi::{c_int, c_void};
 
 use super::{device::after_init, pointer, store, table};
-use crate::{code::INVALID_VALUE, state::Pool};
+use crate::{
+    code::{INVALID_VALUE, Outcome},
+    state::{DriverState, Pool},
+};
 
 table![
     cuMemPoolCreate,
@@ -43,14 +46,25 @@ unsafe extern "C" fn cuMemPoolCreate(pool: *mut *mut c_void, props: *const PoolP
 }
 
 unsafe extern "C" fn cuMemPoolDestroy(pool: *mut c_void) -> c_int {
-    after_init(|state| state.pools.remove(&(pool as usize)).map(drop).ok_or(INVALID_VALUE))
+    after_init(|state| {
+        let ended = live(state, pool)?;
+        // Memory that is in use counts until it is released, and goes to nobody else then.
+        (ended.has_ended, ended.threshold, ended.reserved) = (true, 0, ended.used);
+        state.forget_ended_pool(pool as usize);
+        Ok(())
+    })
+}
+
+/// A pool that is not destroyed.
+fn live(state: &mut DriverState, pool: *mut c_void) -> Outcome<&mut Pool> {
+    state.pools.get_mut(&(pool as usize)).filter(|pool| !pool.has_ended).ok_or(INVALID_VALUE)
 }
 
 const RELEASE_THRESHOLD: c_int = 4;
 
 unsafe extern "C" fn cuMemPoolSetAttribute(pool: *mut c_void, attribute: c_int, value: *mut c_void) -> c_int {
     after_init(|state| {
-        let pool = state.pools.get_mut(&(pool as usize)).ok_or(INVALID_VALUE)?;
+        let pool = live(state, pool)?;
         match attribute {
             // Reuse policies: addresses are never reused early here.
             1..=3 => {}
@@ -67,14 +81,14 @@ unsafe extern "C" fn cuMemPoolSetAttribute(pool: *mut c_void, attribute: c_int, 
 /// Access is that of the contexts ([`cuCtxEnablePeerAccess`](super::context)), which a program asks for as well.
 unsafe extern "C" fn cuMemPoolSetAccess(pool: *mut c_void, list: *const c_void, count: usize) -> c_int {
     after_init(|state| {
-        let known = state.pools.contains_key(&(pool as usize));
+        let known = live(state, pool).is_ok();
         if known && !list.is_null() && count > 0 { Ok(()) } else { Err(INVALID_VALUE) }
     })
 }
 
 unsafe extern "C" fn cuMemPoolGetAttribute(pool: *mut c_void, attribute: c_int, value: *mut c_void) -> c_int {
     after_init(|state| {
-        let pool = state.pools.get(&(pool as usize)).ok_or(INVALID_VALUE)?;
+        let pool = live(state, pool)?;
         let count = match attribute {
             // SAFETY: the reuse policies are integers.
             1..=3 => return unsafe { store(value.cast::<c_int>(), 0) },
@@ -92,7 +106,7 @@ unsafe extern "C" fn cuMemPoolGetAttribute(pool: *mut c_void, attribute: c_int, 
 
 unsafe extern "C" fn cuMemPoolTrimTo(pool: *mut c_void, keep: usize) -> c_int {
     after_init(|state| {
-        let pool = state.pools.get_mut(&(pool as usize)).ok_or(INVALID_VALUE)?;
+        let pool = live(state, pool)?;
         pool.reserved = pool.used.max(pool.reserved.min(keep as u64));
         Ok(())
     })

@@ -50,7 +50,7 @@ impl DriverState {
             return Err(INVALID_VALUE);
         }
         let others = {
-            let pool = self.pools.get(&pool).ok_or(INVALID_VALUE)?;
+            let pool = self.pools.get(&pool).filter(|pool| !pool.has_ended).ok_or(INVALID_VALUE)?;
             self.used(pool.device) - pool.reserved
         };
         let this = self.pools.get_mut(&pool).ok_or(INVALID_VALUE)?;
@@ -83,8 +83,16 @@ impl DriverState {
                 pool.used -= (bytes as u64).min(pool.used);
                 pool.reserved = pool.used.max(pool.reserved.min(pool.threshold));
             }
+            self.forget_ended_pool(pool);
         } else if let Some(context) = self.contexts.get_mut(&context) {
             context.used -= (bytes as u64).min(context.used);
+        }
+    }
+
+    /// Lets go of a pool that was destroyed, and of whose memory nothing is in use any more.
+    pub(crate) fn forget_ended_pool(&mut self, pool: usize) {
+        if self.pools.get(&pool).is_some_and(|pool| pool.has_ended && pool.used == 0) {
+            self.pools.remove(&pool);
         }
     }
 

@@ -77,6 +77,8 @@ pub(crate) struct Pool {
     pub(crate) most_reserved: u64,
     /// Bytes up to which it keeps released memory.
     pub(crate) threshold: u64,
+    /// It was destroyed while memory of it was in use.
+    pub(crate) has_ended: bool,
 }
 
 pub(crate) struct Context {
