@@ -135,7 +135,7 @@ pub use kernel::{CHECKED_ARCHS, Entry, Instance, Kernel, Registry, Source};
 pub use launch_arguments::{HostOut, LaunchArgument, LaunchArguments};
 pub use memory::{Advice, DevicePool, DeviceSlice, DeviceSliceMut, DeviceVec, GrowingVec, ManagedVec, Pitched};
 pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Module};
-pub use nvrtc::{Arch, Binary, BinaryKind, Header, Origin, Program};
+pub use nvrtc::{Arch, Binaries, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;
 pub use params::{COMPLEX, HALF, LIST, ListElement, ParamWords};
 pub use pinned::{Pending, PinnedPool, PinnedPoolUse, PinnedVec};

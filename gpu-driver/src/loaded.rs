@@ -15,7 +15,7 @@ use crate::{
 impl Loaded {
     /// The kernel of a program that has one, named by `expression`.
     pub(crate) fn compile(device: &Device, expression: &str, program: &Program) -> Result<Self> {
-        let binary = program.compile(device.arch())?;
+        let binary = program.compile_fitting(device.arch())?;
         let lowered = binary.names().first().map_or(expression, |(_, lowered)| lowered);
         let module = load_raw(device, &binary)?;
         let raw = find(device, module, lowered).inspect_err(|_| device.0.unload(module))?;
@@ -25,7 +25,7 @@ impl Loaded {
 
     /// All kernels that a program names, in the order of its names.
     pub(crate) fn compile_all(device: &Device, program: &Program) -> Result<Vec<Self>> {
-        let binary = program.compile(device.arch())?;
+        let binary = program.compile_fitting(device.arch())?;
         let module = load_raw(device, &binary)?;
         let each = binary.names().iter().map(|(expression, lowered)| {
             let raw = find(device, module, lowered)?;

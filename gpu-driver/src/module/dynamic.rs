@@ -36,7 +36,7 @@ impl Device {
             return Err(DriverError::NoDeviceRuntime { why });
         }
         let runtime = nvrtc::device_runtime()?;
-        let binary = program.into().option("-rdc=true").compile(self.arch())?;
+        let binary = program.into().option("-rdc=true").compile_fitting(self.arch())?;
         let mut linker = Linker::new(self, &JitOptions::new())?;
         linker.add_binary("program", &binary)?;
         // SAFETY: a library of the toolkit, of that kind.

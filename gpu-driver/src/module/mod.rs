@@ -15,7 +15,7 @@ use jit::Logged;
 use crate::raw::{CUfunction, CUmodule};
 
 use crate::{
-    Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Program, Result,
+    Binaries, Binary, BinaryKind, CudaCode, CudaVersion, Device, DriverError, Program, Result,
     context::SharedLimit,
     nvrtc,
     signature::{self, Declaration},
@@ -62,10 +62,11 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Device {
-    /// Compiles a program for this device, or takes it from the cache, and loads it: [`Program::compile`] and [`Module::load`].
+    /// Compiles a program for this device, or takes it from the cache, and loads it: [`Program::compile`] and [`Module::load`]. Of the architectures of
+    /// [`Program::for_archs`], if there are any, it takes the one that fits.
     ///
     /// # Errors
-    /// Those of both.
+    /// Those of both; `NoFittingArch` where none of the program's architectures runs on the device.
     ///
     /// # Example
     /// ```no_run
@@ -87,7 +88,7 @@ impl Device {
     /// ```
     #[doc(alias = "SourceModule")]
     pub fn compile(&self, program: impl Into<Program>) -> Result<Module> {
-        Module::load(self, &program.into().compile(self.arch())?)
+        Module::load(self, &program.into().compile_fitting(self.arch())?)
     }
 }
 
@@ -99,6 +100,14 @@ impl Module {
     pub fn load(device: &Device, binary: &Binary) -> Result<Self> {
         let raw = load_raw(device, binary)?;
         Ok(Loaded::module(device, raw, binary.names().to_vec(), binary.text(), String::new()))
+    }
+
+    /// Loads the code that fits the device, of a program compiled for several architectures.
+    ///
+    /// # Errors
+    /// `NoFittingArch`, which lists the architectures, where none runs on the device; those of [`Module::load`].
+    pub fn load_fitting(device: &Device, binaries: &Binaries) -> Result<Self> {
+        Self::load(device, binaries.fitting(device.arch())?)
     }
 
     /// The kernel of a name expression that was given to [`crate::Program::name_expression`], or of an `extern "C"` name.

@@ -6,6 +6,7 @@ use gpu_driver_core::PRELUDE_NAME;
 
 use crate::{CudaVersion, Result};
 
+mod architectures;
 mod binary;
 pub(crate) mod cache;
 mod compile;
@@ -20,6 +21,7 @@ mod template;
 #[doc(inline)]
 pub use gpu_driver_core::cache::folder as cache_folder;
 
+pub use architectures::Binaries;
 pub use binary::{Arch, Binary, BinaryKind, Origin};
 pub use nvcc::{device_runtime, nvcc};
 pub(crate) use program::HOPPER;

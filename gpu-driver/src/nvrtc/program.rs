@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf};
 
 use gpu_driver_core::cache::Key;
 
-use super::PRELUDE;
+use super::{Arch, PRELUDE};
 
 /// The architecture with instructions of its own for [`Program::architecture_specific`].
 pub(crate) const HOPPER: u32 = 90;
@@ -41,6 +41,7 @@ pub struct Program {
     pub(super) architecture_specific: bool,
     pub(super) nvcc: bool,
     pub(super) keep: Option<PathBuf>,
+    pub(super) archs: Vec<Arch>,
 }
 
 impl From<&str> for Program {
@@ -80,6 +81,7 @@ impl Program {
             architecture_specific: false,
             nvcc: false,
             keep: None,
+            archs: Vec::new(),
         }
     }
 

@@ -1103,7 +1103,8 @@ const OTHERS: &[&str] = &[
     "ManagedVec::prefetch_to_host",
     "Module::function",
     "Module::global",
-    "Module::load_file", // reads a file, then `Module::load_image`
+    "Module::load_fitting", // `Module::load`
+    "Module::load_file",    // reads a file, then `Module::load_image`
     "Pending::is_done",
     "PinnedVec::device_address",
     "PinnedVec::into_vec",

@@ -1,8 +1,8 @@
 //! Kernels from strings, launched with checked arguments: needs a device and a compiler.
 
 use gpu_driver::{
-    Device, DeviceVec, DriverError, HostOut, In, InOut, LaunchArguments, LaunchConfig, Module, Out, Program, Stream,
-    minijinja::context, nvrtc,
+    Arch, Device, DeviceVec, DriverError, HostOut, In, InOut, LaunchArguments, LaunchConfig, Module, Out, Program,
+    Stream, minijinja::context, nvrtc,
 };
 use testkit::{AWKWARD_LENGTHS, Outcome, ensure, ensure_eq};
 
@@ -135,6 +135,39 @@ pub fn error_a_name_that_is_missing_says_how_to_get_one(device: &Device) -> Outc
         let text = module.function(name).map_or_else(|error| error.to_string(), |_| "found".to_owned());
         ensure!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
+    Ok(())
+}
+
+pub fn a_program_for_several_architectures_is_loaded_as_it_fits(device: &Device) -> Outcome {
+    let own = device.arch();
+    let of_kind = |major, minor| if own.is_emulated() { Arch::emulated(major, minor) } else { Arch::new(major, minor) };
+    let text = "extern \"C\" __global__ void level(int *x) { *x = __CUDA_ARCH__; }";
+    let level = |module: &Module| -> Result<u32, DriverError> {
+        let mut x = [0i32];
+        // SAFETY: one thread writes one element.
+        unsafe { module.function("level")?.launch(LaunchConfig::new(1, 1), (&mut x,), &device.stream())? };
+        Ok(x[0] as u32 / 10)
+    };
+    // Of this major version with minor ones up to the device's, and of another one.
+    let other = if own.major == 8 { (9, 0) } else { (8, 0) };
+    let program = Program::from(text).for_archs([of_kind(other.0, other.1), of_kind(own.major, 0), own]);
+    ensure_eq!(program.archs().len(), 3);
+    ensure_eq!(level(&device.compile(program.clone())?)?, own.number());
+    let all = program.compile_all()?;
+    ensure_eq!(all.iter().map(|(arch, _)| arch).collect::<Vec<_>>(), program.archs());
+    ensure_eq!(level(&Module::load_fitting(device, &all)?)?, own.number());
+    let lower = Program::from(text).for_archs([of_kind(own.major, 0)]);
+    ensure_eq!(level(&device.compile(&lower)?)?, 10 * own.major);
+    // None fits.
+    let wrong = Program::from(text).for_archs([of_kind(other.0, other.1), of_kind(own.major, own.minor + 1)]);
+    for error in
+        [device.compile(&wrong).err(), wrong.compile_all().and_then(|all| Module::load_fitting(device, &all)).err()]
+    {
+        let text = error.ok_or("loaded")?.to_string();
+        let listed = wrong.archs().iter().all(|arch| text.contains(&format!("sm_{}", arch.number())));
+        ensure!(listed && text.contains(&own.to_string()) && text.contains("Program::for_archs"), "{text}");
+    }
+    ensure!(Program::from(text).compile_all().is_err());
     Ok(())
 }
 

@@ -148,6 +148,7 @@ fn main() -> ExitCode {
         slices_of_the_host_are_arguments,
         error_arguments_that_do_not_fit_are_named,
         error_a_name_that_is_missing_says_how_to_get_one,
+        a_program_for_several_architectures_is_loaded_as_it_fits,
         error_slices_of_the_host_within_a_capture,
         functions_of_one_kernel_share_its_limit_of_shared_memory,
         a_kernel_from_a_template_has_its_loops_unrolled,

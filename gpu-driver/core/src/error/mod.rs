@@ -283,6 +283,18 @@ pub enum DriverError {
         /// The oldest architecture that NVRTC knows.
         oldest: u32,
     },
+    /// A program was compiled for several architectures, and none of them runs on the device.
+    #[error(
+        "none of the program's architectures ({}) runs on this device, which is {device}: machine code runs on its own major version alone, from its minor \
+         version on. Add {device} to Program::for_archs",
+        .archs.join(", ")
+    )]
+    NoFittingArch {
+        /// The device's architecture.
+        device: String,
+        /// Those of the program.
+        archs: Vec<String>,
+    },
     /// A kernel was asked for that its crate's registry does not list.
     #[error("kernel {kernel} is not in the registry of {registry}; add it there so that it is compiled by the checks")]
     NotRegistered {
@@ -429,7 +441,7 @@ crate::debug_by_text! {
     DriverError:
     NoDriver, Disabled, UnknownDeviceKind, NotEmulated, Setting, UnsafeCache, WrongKind, NoDevice, NoSuchDevice, NoSuchName,
     DriverTooOld, Forked, Cuda, InCapture, OutOfMemory, OverLimit, DeviceLost, Launch, SharedMemory, OutOfPinnedMemory, NoNvrtc, NoNvcc, NoDeviceRuntime,
-    NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NotRegistered, NoKernel,
+    NoCompiler, Compiler, Nvrtc, Compile, Jit, UnsupportedArch, NoFittingArch, NotRegistered, NoKernel,
     NoVariable, ArgumentCount, ArgumentType, VariantsDiffer, NoVariant, Nul, TypeName, Length, TooLarge,
     NestedScratch, WrongDevice, InDrop, Unreported,
 }
