@@ -138,7 +138,7 @@ pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Mo
 pub use nvrtc::{Arch, Binaries, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;
 pub use params::{COMPLEX, HALF, LIST, ListElement, ParamWords};
-pub use pinned::{Pending, PinnedPool, PinnedPoolUse, PinnedVec};
+pub use pinned::{AlignedVec, Pending, PinnedPool, PinnedPoolUse, PinnedVec};
 pub use pod::{Definitions, DevicePod, KernelType};
 pub use pointer::{MemoryKind, PointerFacts};
 pub use pool::{AllocationTrace, PoolUse, TracedAllocation};

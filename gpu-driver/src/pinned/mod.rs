@@ -16,8 +16,10 @@ use crate::{
     sys,
 };
 
+mod aligned;
 mod pool;
 
+pub use aligned::AlignedVec;
 pub use pool::{PinnedPool, PinnedPoolUse};
 
 /// The driver aligns pinned memory to a page.
@@ -74,6 +76,8 @@ enum MemorySource {
     Own,
     /// A vector's of that capacity.
     Registered { capacity: usize },
+    /// An aligned buffer's; None once it has been given back.
+    Aligned(Option<aligned::AlignedMemory>),
     /// A pool's, with the size class.
     Pool { pool: Arc<pool::PinnedPoolShared>, class_bytes: usize },
 }
@@ -150,17 +154,13 @@ impl<T: DevicePod> PinnedVec<T> {
         if bytes == 0 {
             return Self::zeros(device, host.len());
         }
-        let _current = device.enter()?;
-        let mut host = std::mem::ManuallyDrop::new(host);
-        let data = host.as_mut_ptr();
+        let current = device.enter()?;
+        let mut host = host;
+        let data = NonNull::new(host.as_mut_ptr()).unwrap_or(NonNull::dangling()); // a vector's pointer is never null
         // SAFETY: the vector has that many bytes, which stay until they are no longer registered.
-        let code = unsafe { sys::cuMemHostRegister_v2(data.cast(), bytes, PORTABLE | MAPPED) };
-        if let Err(error) = device.check("cuMemHostRegister", code) {
-            drop(std::mem::ManuallyDrop::into_inner(host));
-            return Err(as_out_of_pinned(error, bytes));
-        }
+        unsafe { lock_pages(device, data.cast(), bytes, &current)? };
+        let host = std::mem::ManuallyDrop::new(host);
         let (len, origin) = (host.len(), MemorySource::Registered { capacity: host.capacity() });
-        let data = NonNull::new(data).unwrap_or(NonNull::dangling()); // a vector's pointer is never null
         record(device, data, bytes);
         Ok(Self { data, len, device: device.clone(), origin })
     }
@@ -171,11 +171,10 @@ impl<T: DevicePod> PinnedVec<T> {
     /// `DeviceLost`, and the driver's error; a registered vector is leaked where the driver does not let go of its memory.
     pub fn into_vec(mut self) -> Result<Vec<T>> {
         let MemorySource::Registered { capacity } = self.origin else { return Ok(self.to_vec()) };
-        let _current = self.device.enter()?;
+        let current = self.device.enter()?;
         self.device.0.trace.forget(self.data.as_ptr() as u64);
         // SAFETY: registered before.
-        let code = unsafe { sys::cuMemHostUnregister(self.data.as_ptr().cast()) };
-        self.device.check("cuMemHostUnregister", code)?;
+        unsafe { unlock_pages(&self.device, self.data.cast(), &current)? };
         self.origin = MemorySource::Kept;
         let (data, len) = (std::mem::replace(&mut self.data, NonNull::dangling()), std::mem::take(&mut self.len));
         // SAFETY: the parts of the vector that the buffer was made from; it is empty now.
@@ -227,6 +226,7 @@ impl<T: DevicePod> PinnedVec<T> {
     pub(crate) fn into_raw(mut self, op: &'static str) -> Result<*mut T> {
         let source = match self.origin {
             MemorySource::Registered { .. } => Some("a registered vector"),
+            MemorySource::Aligned(_) => Some("a registered buffer"),
             MemorySource::Pool { .. } => Some("memory of a pool"),
             MemorySource::Kept | MemorySource::Own => None,
         };
@@ -276,7 +276,7 @@ impl<T: DevicePod> Drop for PinnedVec<T> {
         }
         let data = self.data.as_ptr();
         self.device.0.trace.forget(data as u64);
-        match &self.origin {
+        match &mut self.origin {
             MemorySource::Pool { pool, class_bytes } => pool.give_back(*class_bytes, self.data.cast()),
             MemorySource::Kept if self.device.0.keeps_pinned(bytes, self.data.cast()) => {}
             MemorySource::Kept | MemorySource::Own => {
@@ -284,21 +284,50 @@ impl<T: DevicePod> Drop for PinnedVec<T> {
                 let free = || unsafe { sys::cuMemFreeHost(data.cast()) };
                 self.device.0.in_drop("pinned memory", "cuMemFreeHost", free);
             }
-            &MemorySource::Registered { capacity } => {
-                let mut code = -1;
-                self.device.0.in_drop("registered memory", "cuMemHostUnregister", || {
-                    // SAFETY: registered in `register`; a copy that uses it is kept by `Pending`.
-                    code = unsafe { sys::cuMemHostUnregister(data.cast()) };
-                    code
-                });
-                // Memory that the driver holds on to is leaked: its pages must not serve anything else.
-                if code == 0 {
+            &mut MemorySource::Registered { capacity } => {
+                if unlocks(&self.device, data.cast()) {
                     // SAFETY: the parts of the vector that the buffer was made from.
                     drop(unsafe { Vec::from_raw_parts(data, self.len, capacity) });
                 }
             }
+            MemorySource::Aligned(memory) => {
+                let memory = memory.take();
+                if !unlocks(&self.device, data.cast()) {
+                    std::mem::forget(memory);
+                }
+            }
         }
     }
+}
+
+/// Whether the driver lets go of registered memory, in a drop. Memory that it holds on to is leaked: its pages must not serve anything else.
+fn unlocks(device: &Device, data: *mut u8) -> bool {
+    let mut code = -1;
+    device.0.in_drop("registered memory", "cuMemHostUnregister", || {
+        // SAFETY: registered by `lock_pages`; a copy that uses it is kept by `Pending`.
+        code = unsafe { sys::cuMemHostUnregister(data.cast()) };
+        code
+    });
+    code == 0
+}
+
+/// Pins memory where it lies.
+///
+/// # Safety
+/// There are so many bytes, which stay until they are no longer registered.
+unsafe fn lock_pages(device: &Device, data: NonNull<u8>, bytes: usize, _current: &Current) -> Result<()> {
+    // SAFETY: as the caller promises.
+    let code = unsafe { sys::cuMemHostRegister_v2(data.as_ptr().cast(), bytes, PORTABLE | MAPPED) };
+    device.check("cuMemHostRegister", code).map_err(|error| as_out_of_pinned(error, bytes))
+}
+
+/// Ends the work of [`lock_pages`].
+///
+/// # Safety
+/// The memory is registered, and no copy uses it.
+unsafe fn unlock_pages(device: &Device, data: NonNull<u8>, _current: &Current) -> Result<()> {
+    // SAFETY: as the caller promises.
+    device.check("cuMemHostUnregister", unsafe { sys::cuMemHostUnregister(data.as_ptr().cast()) })
 }
 
 /// Records the place of an allocation.

@@ -1109,6 +1109,10 @@ const OTHERS: &[&str] = &[
     "PinnedVec::device_address",
     "PinnedVec::into_vec",
     "PinnedVec::register", // locks memory that is there
+    "PinnedVec::register_aligned",
+    "PinnedVec::into_aligned",
+    "AlignedVec::zeros", // memory of the host
+    "AlignedVec::from_slice",
     "Stream::call_host",
     "Stream::capture_number",
     "Stream::from_foreign",
@@ -1188,6 +1192,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/module/linker.rs"),
         include_str!("../../src/module/mod.rs"),
         include_str!("../../src/occupancy.rs"),
+        include_str!("../../src/pinned/aligned.rs"),
         include_str!("../../src/pinned/mod.rs"),
         include_str!("../../src/pinned/pool.rs"),
         include_str!("../../src/pointer.rs"),

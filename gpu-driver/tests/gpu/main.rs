@@ -168,6 +168,7 @@ fn main() -> ExitCode {
         a_graph_is_updated_in_place,
         a_profiler_is_started_and_stopped,
         vectors_are_pinned_where_they_lie,
+        aligned_memory_is_pinned_where_it_lies,
         write_combined_memory_is_copied,
         kernels_reach_pinned_memory_in_place,
         managed_memory_is_the_host_s_and_the_device_s,

@@ -1,8 +1,8 @@
 //! Memory of two and three dimensions, and memory of the host that devices reach.
 
 use gpu_driver::{
-    Advice, Device, DeviceVec, DriverError, GrowingVec, LaunchConfig, ManagedVec, MemoryKind, PinnedVec, Pitched,
-    Stream,
+    Advice, AlignedVec, Device, DeviceVec, DriverError, GrowingVec, LaunchConfig, ManagedVec, MemoryKind, PinnedVec,
+    Pitched, Stream,
 };
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -158,6 +158,53 @@ pub fn a_graph_holds_copies_and_fills_of_boxes(device: &Device) -> Outcome {
     ensure_eq!(z.to_vec()?, copied(&[1.5; 24], place, &[2.5; 24], place));
     ensure_eq!(x.to_vec()?, copied(&[1; 24], place, &[2; 24], place));
     ensure_eq!(y.to_vec()?, copied(&[2; 24], place, &[9; 24], place));
+    Ok(())
+}
+
+pub fn aligned_memory_is_pinned_where_it_lies(device: &Device) -> Outcome {
+    let stream = device.stream();
+    for alignment in [1, 64, 4096, 1 << 16] {
+        for len in [1, 3, 512, 1024, 100_352] {
+            let host: Vec<f64> = (0..len).map(|i| i as f64 - 0.5).collect();
+            let plain = AlignedVec::from_slice(&host, alignment)?;
+            let (place, want) = (plain.as_ptr() as usize, alignment.max(8));
+            ensure!(place.is_multiple_of(alignment) && plain.alignment() == want && *plain == *host, "{plain:?}");
+            // Copies take it pinned and not pinned.
+            let x = DeviceVec::from_slice(&stream, &plain)?;
+            ensure!(x.to_vec()? == host, "another copy");
+            if alignment < 4096 || len < 512 {
+                // Pages that another test may register.
+                continue;
+            }
+            let mut pinned = PinnedVec::register_aligned(device, plain)?;
+            ensure_eq!((pinned.as_ptr() as usize, &*pinned), (place, &*host));
+            pinned.fill(-1.0);
+            let pinned = x.download(pinned)?.wait()?;
+            ensure!(pinned.as_ptr() as usize == place && *pinned == *host, "not downloaded");
+            let mut y = DeviceVec::<f64>::zeros(&stream, len)?;
+            let back = y.upload(pinned)?.wait()?.into_aligned()?;
+            ensure_eq!((back.as_ptr() as usize, back.alignment(), y.to_vec()? == host), (place, want, true));
+            // The same memory once more, and then dropped while it is registered.
+            drop(PinnedVec::register_aligned(device, back)?);
+        }
+    }
+    // A vector of it is a copy, and an aligned buffer of other pinned memory too.
+    ensure_eq!(
+        PinnedVec::register_aligned(device, AlignedVec::from_slice(&[7u8; 4096], 4096)?)?.into_vec()?,
+        [7; 4096]
+    );
+    let copy = PinnedVec::from_slice(device, &[5u16; 3])?.into_aligned()?;
+    ensure_eq!((&*copy, copy.as_ptr() as usize % 4096), (&[5u16; 3][..], 0));
+    let none = AlignedVec::<u64>::zeros(0, 4096)?;
+    ensure_eq!((none.len(), none.as_ptr() as usize % 4096), (0, 0));
+    ensure_eq!(PinnedVec::register_aligned(device, none)?.into_aligned()?.len(), 0);
+    for alignment in [0, 3, 4095] {
+        let error = AlignedVec::<u8>::zeros(1, alignment).unwrap_err().to_string();
+        ensure!(error.contains("a power of two") && error.contains(&alignment.to_string()), "{error}");
+    }
+    for (len, alignment) in [(usize::MAX, 8), (usize::MAX / 16, 8), (1, 1 << 63)] {
+        ensure!(AlignedVec::<u64>::zeros(len, alignment).is_err(), "{len} {alignment}");
+    }
     Ok(())
 }
 
