@@ -62,8 +62,9 @@ impl Device {
         self.0.pool_limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// Records the place of each allocation of a [`DeviceVec`](crate::DeviceVec), [`ManagedVec`](crate::ManagedVec) and [`PinnedVec`](crate::PinnedVec)
-    /// from now on, until the trace is dropped: to find the buffers that a program forgets to drop. A [`GrowingVec`](crate::GrowingVec) is not recorded.
+    /// Records the place of each allocation of a [`DeviceVec`](crate::DeviceVec), [`GrowingVec`](crate::GrowingVec), [`ManagedVec`](crate::ManagedVec),
+    /// [`PinnedVec`](crate::PinnedVec), [`CudaArray`](crate::CudaArray) and [`MipmappedArray`](crate::MipmappedArray) from now on, until the trace is dropped:
+    /// to find the buffers that a program forgets to drop. A growing array counts with the memory that it has at the moment.
     ///
     /// A place is the call of this crate in the caller's source: `DeviceVec::zeros`, `PinnedVec::from_slice` and so on. Functions of other crates that
     /// call these show their own line, unless they are `#[track_caller]` too, as those of `gpu-array` that make arrays are.

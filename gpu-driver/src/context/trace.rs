@@ -11,7 +11,7 @@ use std::{
 
 use gpu_driver_core::{fork, lock};
 
-/// The allocations that are alive, by address, while anybody traces.
+/// The allocations that are alive, by address (arrays, which have none, by their handle), while anybody traces.
 #[derive(Default)]
 pub(crate) struct Trace {
     users: AtomicUsize,
@@ -53,6 +53,15 @@ impl Trace {
     pub(crate) fn record(&self, address: u64, owner: &'static str, bytes: usize, place: &'static Location<'static>) {
         if self.is_on() && address != 0 {
             lock(&self.alive).insert(address, Traced { owner, bytes, place });
+        }
+    }
+
+    /// Sets the size of an allocation that has grown.
+    pub(crate) fn resize(&self, address: u64, bytes: usize) {
+        if self.is_on()
+            && let Some(traced) = lock(&self.alive).get_mut(&address)
+        {
+            traced.bytes = bytes;
         }
     }
 

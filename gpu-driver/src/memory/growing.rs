@@ -3,6 +3,7 @@
 use std::{
     fmt,
     ops::Deref,
+    panic::Location,
     ptr::null_mut,
     sync::{Arc, Mutex},
 };
@@ -95,10 +96,18 @@ impl Reservation {
             match self.map(mapped, wished) {
                 // Half as much again is a wish; the elements alone are asked for.
                 Err(DriverError::Cuda { code: CudaCode::OUT_OF_MEMORY, .. }) => {}
-                mapped => return mapped.map(|()| parts.push(wished)),
+                mapped => return mapped.map(|()| self.add(&mut parts, wished)),
             }
         }
-        pool::with_room(&self.device, least, || self.map(mapped, least)).map(|()| parts.push(least))
+        pool::with_room(&self.device, least, || self.map(mapped, least))?;
+        self.add(&mut parts, least);
+        Ok(())
+    }
+
+    /// Notes a part that has memory.
+    fn add(&self, parts: &mut Vec<usize>, size: usize) {
+        parts.push(size);
+        self.device.0.trace.resize(self.address, parts.iter().sum());
     }
 
     /// Puts memory behind a part without.
@@ -130,6 +139,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
+        self.device.0.trace.forget(self.address);
         let mut at = self.address;
         for size in std::mem::take(&mut *lock(&self.parts)) {
             // SAFETY: mapped in `map`, and nothing uses it any more.
@@ -174,11 +184,14 @@ impl<T: DevicePod> GrowingVec<T> {
     /// # Errors
     /// `TooLarge`, `InCapture`, `DeviceLost`; `Cuda` with `NOT_SUPPORTED` on devices without virtual memory; `OutOfMemory` for more addresses than there
     /// are, which on the emulated device are as many as its memory.
+    #[track_caller]
     pub fn with_capacity(home: &Stream, capacity: usize) -> Result<Self> {
         const { assert!(align_of::<T>() <= ALIGNMENT, "device memory is aligned to 256 bytes, which this type exceeds") };
         let reservation = Arc::new(Reservation::new(home, byte_len::<T>(capacity)?)?);
         // SAFETY: no elements; those of later lengths have memory, which the owner keeps, and nobody else knows of them.
         let memory = unsafe { DeviceVec::from_foreign(home, reservation.address, 0, None, reservation.clone())? };
+        // Its bytes are counted as they come.
+        home.device().0.trace.record(reservation.address, "GrowingVec", 0, Location::caller());
         Ok(Self { memory, reservation })
     }
 

@@ -1,6 +1,6 @@
 //! CUDA arrays: memory in an order that only the driver knows.
 
-use std::{any::Any, ffi::c_void, fmt, marker::PhantomData, ptr::null_mut, sync::Arc};
+use std::{any::Any, ffi::c_void, fmt, marker::PhantomData, panic::Location, ptr::null_mut, sync::Arc};
 
 use gpu_driver_core::{
     copies::{Copy3d, DEVICE, HOST, Side3d},
@@ -43,6 +43,7 @@ impl Drop for ArrayMemory {
         if !matches!(self.owner, ArrayOwner::This) {
             return;
         }
+        self.device.0.trace.forget(self.raw as u64);
         // SAFETY: made in `CudaArray::uninitialized`, destroyed once, when no work uses it.
         self.device.0.in_drop("a CUDA array", "cuArrayDestroy", || unsafe { sys::cuArrayDestroy(self.raw) });
     }
@@ -85,6 +86,7 @@ impl<T: Channel> CudaArray<T> {
     ///
     /// # Safety
     /// As for [`DeviceVec::uninitialized`]: the caller writes every value before it is read.
+    #[track_caller]
     pub unsafe fn uninitialized(home: &Stream, shape: ArrayShape) -> Result<Self> {
         const CALL: &str = "cuArray3DCreate";
         let device = home.device();
@@ -102,6 +104,7 @@ impl<T: Channel> CudaArray<T> {
             other => other,
         })?;
         let memory = Arc::new(ArrayMemory { device: device.clone(), raw, owner: ArrayOwner::This });
+        device.0.trace.record(raw as u64, "CudaArray", shape.values() * size_of::<T>(), Location::caller());
         Ok(Self { memory, shape, home: home.clone(), _values: PhantomData })
     }
 
@@ -137,6 +140,7 @@ impl<T: Channel> CudaArray<T> {
     ///
     /// # Errors
     /// Those of [`CudaArray::uninitialized`].
+    #[track_caller]
     pub fn zeros(home: &Stream, shape: ArrayShape) -> Result<Self> {
         // SAFETY: every value is written next.
         let mut array = unsafe { Self::uninitialized(home, shape)? };
@@ -155,6 +159,7 @@ impl<T: Channel> CudaArray<T> {
     ///
     /// # Errors
     /// Those of [`CudaArray::uninitialized`] and [`CudaArray::copy_from_slice`].
+    #[track_caller]
     pub fn from_slice(home: &Stream, shape: ArrayShape, host: &[T]) -> Result<Self> {
         same_len("CudaArray::from_slice", shape.values(), host.len())?;
         // SAFETY: every value is written next.

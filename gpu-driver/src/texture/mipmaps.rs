@@ -1,6 +1,6 @@
 //! CUDA arrays with mipmaps: the same picture in ever smaller sizes.
 
-use std::{ffi::c_void, fmt, ptr::null_mut, sync::Arc};
+use std::{ffi::c_void, fmt, panic::Location, ptr::null_mut, sync::Arc};
 
 use gpu_driver_core::texels::ArrayDescriptor;
 
@@ -20,6 +20,7 @@ unsafe impl Sync for MipmapMemory {}
 
 impl Drop for MipmapMemory {
     fn drop(&mut self) {
+        self.device.0.trace.forget(self.raw as u64);
         // SAFETY: made in `MipmappedArray::zeros`, destroyed once, when no work uses it.
         let destroy = || unsafe { sys::cuMipmappedArrayDestroy(self.raw) };
         self.device.0.in_drop("a mipmapped array", "cuMipmappedArrayDestroy", destroy);
@@ -62,6 +63,7 @@ impl<T: Channel> MipmappedArray<T> {
     ///
     /// # Errors
     /// `Length` unless there are 1 to [`ArrayShape::most_levels`] levels, and for shapes with gathers; else those of [`CudaArray::zeros`].
+    #[track_caller]
     pub fn zeros(home: &Stream, shape: ArrayShape, levels: u32) -> Result<Self> {
         const OP: &str = "MipmappedArray::zeros";
         let device = home.device();
@@ -92,6 +94,8 @@ impl<T: Channel> MipmappedArray<T> {
             let array = made.array(OP, level)?;
             made.levels.push(array);
         }
+        let bytes: usize = made.levels.iter().map(|level| level.shape().values() * size_of::<T>()).sum();
+        device.0.trace.record(raw as u64, "MipmappedArray", bytes, Location::caller());
         made.levels.iter_mut().try_for_each(CudaArray::clear)?;
         Ok(made)
     }

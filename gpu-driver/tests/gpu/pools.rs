@@ -1,7 +1,8 @@
 //! Pools of device memory, the device's and a program's, and of pinned memory: what they hold, their limits, and the places of allocations.
 
 use gpu_driver::{
-    Device, DevicePool, DeviceVec, DriverError, ManagedVec, PinnedPool, PinnedPoolUse, PinnedVec, Stream,
+    ArrayShape, CudaArray, Device, DevicePool, DeviceVec, DriverError, GrowingVec, ManagedVec, MipmappedArray,
+    PinnedPool, PinnedPoolUse, PinnedVec, Stream,
 };
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -223,6 +224,10 @@ pub fn allocations_that_are_alive_tell_their_places(device: &Device) -> Outcome 
     let pooled = PinnedPool::new(device).zeros::<u8>(7)?;
     let registered = PinnedVec::register(device, vec![1u8; 9])?;
     let managed = ManagedVec::from_slice(&stream, &[1u16; 4])?;
+    let mut growing = GrowingVec::<u32>::with_capacity(&stream, 1 << 20)?;
+    let array = CudaArray::from_slice(&stream, ArrayShape::plane(2, 3), &[1.0f32; 6])?;
+    let levels = MipmappedArray::<u32>::zeros(&stream, ArrayShape::plane(4, 4), 2)?;
+    let zeros = CudaArray::<u8>::zeros(&stream, ArrayShape::line(9))?;
     drop(DeviceVec::from_slice(&stream, &[1u8; 100])?);
     let alive: Vec<_> = trace.alive().iter().map(|one| (one.owner, one.bytes, one.place.line() - line)).collect();
     let want = [
@@ -233,10 +238,22 @@ pub fn allocations_that_are_alive_tell_their_places(device: &Device) -> Outcome 
         ("PinnedVec", 7, 4),
         ("PinnedVec", 9, 5),
         ("ManagedVec", 8, 6),
+        ("GrowingVec", 0, 7),
+        ("CudaArray", 24, 8),
+        ("MipmappedArray", 80, 9),
+        ("CudaArray", 9, 10),
     ];
     ensure_eq!(alive, want);
     ensure!(trace.alive().iter().all(|one| one.place.file().ends_with("pools.rs")), "{trace}");
     ensure!(trace.to_string().starts_with(&format!("40 bytes of a DeviceVec from {}:{line}", file!())), "{trace}");
+    // One that grows counts its memory.
+    growing.resize(100_000, 1)?;
+    let bytes = growing.allocated() * 4;
+    ensure!(
+        bytes >= 400_000 && trace.alive().iter().any(|one| (one.owner, one.bytes) == ("GrowingVec", bytes)),
+        "{trace}"
+    );
+    drop((growing, array, levels, zeros));
     // A buffer that is forgotten is the one that stays.
     let forgotten = std::mem::ManuallyDrop::new(part);
     drop((x, copy, host, pooled, managed, earlier));
