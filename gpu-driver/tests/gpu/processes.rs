@@ -1,19 +1,24 @@
 //! Whole processes: their memory after many handles, and the children of a fork. Each test starts this program once more.
 
 use std::{
+    cell::RefCell,
     env,
     error::Error,
     fs,
     path::Path,
     process::{Child, Command, ExitCode, Stdio},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Instant,
 };
 
 use gpu_driver::{
-    ArrayShape, CudaArray, Device, DeviceVec, DriverError, Event, JitOptions, LaunchConfig, Linker, ManagedVec, Module,
-    PinnedPool, PinnedPoolUse, PinnedVec, Program, Sampling, Stream, Surface, Texture, nvrtc,
+    AlignedVec, ArrayShape, CudaArray, Device, DevicePool, DeviceVec, DriverError, Event, GrowingVec, JitOptions,
+    LaunchConfig, Linker, ManagedVec, MipmappedArray, Module, PinnedPool, PinnedPoolUse, PinnedVec, Program, Sampling,
+    Stream, Surface, Texture, nvrtc,
 };
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -113,18 +118,20 @@ fn resident_bytes() -> Result<usize, Box<dyn Error>> {
 
 /// Makes and drops a handle again and again, and compares the memory of the process.
 ///
-/// `allocations` is their number in a cycle: the emulated device remembers each allocation, to name it in reports.
+/// On a GPU there are 100,000 cycles of each kind; the emulated device has the number given, some seconds for all. `allocations` is their number in a cycle:
+/// the emulated device remembers each allocation, to name it in reports.
 fn cycle(
     kind: &str,
-    (cycles, allocations): (usize, usize),
+    (emulated_cycles, allocations): (usize, usize),
     device: &Device,
     make: impl Fn() -> gpu_driver::Result<()>,
 ) -> Outcome {
     const REMEMBERED_BYTES: usize = 100;
+    let cycles = if device.is_emulated() { emulated_cycles } else { 100_000 };
     // A driver of a GPU has caches of its own.
     let bound = if device.is_emulated() { (1 << 20) + cycles * allocations * REMEMBERED_BYTES } else { 32 << 20 };
     // The first ones fill caches.
-    for _ in 0..cycles / 10 {
+    for _ in 0..(cycles / 10).min(2000) {
         make()?;
     }
     device.synchronize()?;
@@ -156,24 +163,25 @@ fn growth() -> Outcome {
 
     cycle("streams", (100_000, 0), device, || Stream::new(device).map(drop))?;
     cycle("events", (100_000, 0), device, || Event::new(device).map(drop))?;
-    cycle("marks", (10_000, 0), device, || stream.record()?.synchronize())?;
+    cycle("marks", (50_000, 0), device, || stream.record()?.synchronize())?;
     cycle("vectors", (20_000, 1), device, || DeviceVec::<u32>::zeros(stream, 1000).map(drop))?;
     cycle("small pinned vectors", (20_000, 1), device, || PinnedVec::<u32>::zeros(device, 10).map(drop))?;
     cycle("pinned vectors", (5000, 1), device, || PinnedVec::<u32>::zeros(device, 5000).map(drop))?;
     cycle("pooled vectors", (100_000, 0), device, || pool.zeros::<u32>(100).map(drop))?;
     cycle("pools", (2000, 1), device, || PinnedPool::new(device).zeros::<u8>(1).map(drop))?;
-    cycle("registered vectors", (5000, 0), device, || PinnedVec::register(device, vec![0u8; 10_000]).map(drop))?;
+    cycle("registered vectors", (20_000, 0), device, || PinnedVec::register(device, vec![0u8; 10_000]).map(drop))?;
     cycle("managed vectors", (2000, 1), device, || ManagedVec::<u32>::zeros(stream, 100).map(drop))?;
     cycle("arrays", (2000, 1), device, || CudaArray::<f32>::zeros(stream, ArrayShape::plane(4, 4)).map(drop))?;
-    cycle("textures", (5000, 0), device, || Texture::of_array(&plane, Sampling::new()).map(drop))?;
-    cycle("surfaces", (5000, 0), device, || Surface::of_array(&plane).map(drop))?;
+    cycle("mipmaps", (1000, 2), device, || MipmappedArray::<f32>::zeros(stream, ArrayShape::plane(4, 4), 2).map(drop))?;
+    cycle("textures", (50_000, 0), device, || Texture::of_array(&plane, Sampling::new()).map(drop))?;
+    cycle("surfaces", (50_000, 0), device, || Surface::of_array(&plane).map(drop))?;
     cycle("pending copies", (5000, 0), device, || {
         let host = pool.zeros::<i32>(32)?;
         x.download(host)?.wait().map(drop)
     })?;
-    cycle("functions", (20_000, 0), device, || module.function("add").map(drop))?;
+    cycle("functions", (50_000, 0), device, || module.function("add").map(drop))?;
     cycle("modules", (200, 0), device, || Module::load(device, &binary).map(drop))?;
-    cycle("linkers", (1000, 0), device, || Linker::new(device, &JitOptions::new()).map(drop))?;
+    cycle("linkers", (20_000, 0), device, || Linker::new(device, &JitOptions::new()).map(drop))?;
     cycle("traces", (100_000, 0), device, || {
         drop(device.trace_allocations());
         Ok(())
@@ -196,10 +204,74 @@ fn growth() -> Outcome {
         assert!(x.slice(..33).is_err() && module.function("none").is_err());
         Ok(())
     })?;
+    more_handles(device, stream, &module)?;
     x.set_zero()?;
     pool.free_held();
     ensure_eq!(live()?, before);
     Ok(())
+}
+
+fn more_handles(device: &Device, stream: &Stream, module: &Module) -> Outcome {
+    let (line, rows) = (Arc::new(DeviceVec::<f32>::zeros(stream, 64)?), DeviceVec::<f32>::pitched(stream, 4, 8)?);
+    let (plane, place) = (Arc::new(rows.0), rows.1);
+    let levels = MipmappedArray::<f32>::zeros(stream, ArrayShape::plane(4, 4), 2)?;
+    let (own_pool, lowest) = (DevicePool::new(device)?, device.stream_priorities()?.1);
+    let foreign = Stream::new(device)?;
+    cycle("devices", (100_000, 0), device, || Device::new(device.ordinal()).map(drop))?;
+    cycle("current contexts", (100_000, 0), device, || device.make_current().map(drop))?;
+    cycle("streams with a priority", (100_000, 0), device, || Stream::with_priority(device, lowest).map(drop))?;
+    cycle("streams of others", (100_000, 0), device, || {
+        // SAFETY: the stream outlives each of them.
+        unsafe { Stream::from_foreign(device, foreign.as_raw(), ()) }.map(drop)
+    })?;
+    cycle("events without time", (100_000, 0), device, || Event::untimed(device).map(drop))?;
+    cycle("events that sleep", (100_000, 0), device, || Event::blocking(device).map(drop))?;
+    if !device.is_emulated() {
+        cycle("events of processes", (0, 0), device, || Event::interprocess(device).map(drop))?;
+    }
+    cycle("device pools", (100_000, 0), device, || DevicePool::new(device).map(drop))?;
+    cycle("device pools with a vector", (5000, 1), device, || {
+        DevicePool::new(device)?.zeros::<u8>(stream, 1).map(drop)
+    })?;
+    cycle("vectors of a device pool", (20_000, 1), device, || own_pool.zeros::<u32>(stream, 1000).map(drop))?;
+    cycle("vectors of others", (50_000, 0), device, || {
+        // SAFETY: the memory is only read, and outlives each of them.
+        unsafe { DeviceVec::<f32>::from_foreign(stream, line.as_raw(), 64, None, line.clone()) }.map(drop)
+    })?;
+    // Each is 2 MiB, of which the emulated device remembers four bytes a page.
+    cycle("shareable vectors", (1000, 22), device, || DeviceVec::<u32>::shareable(stream, 10).map(drop))?;
+    cycle("growing vectors", (5000, 1), device, || GrowingVec::<u32>::with_capacity(stream, 1000)?.push(1))?;
+    cycle("aligned vectors", (100_000, 0), device, || AlignedVec::<u8>::zeros(10_000, 4096).map(drop))?;
+    cycle("registered aligned vectors", (20_000, 0), device, || {
+        PinnedVec::register_aligned(device, AlignedVec::<u8>::zeros(8192, 4096)?)?.into_aligned().map(drop)
+    })?;
+    cycle("write-combined vectors", (2000, 1), device, || PinnedVec::<u32>::write_combined(device, 10).map(drop))?;
+    cycle("textures of lines", (50_000, 0), device, || Texture::of_line(line.clone(), 1, Sampling::new()).map(drop))?;
+    cycle("textures of planes", (50_000, 0), device, || {
+        Texture::of_plane(plane.clone(), place, 1, Sampling::new()).map(drop)
+    })?;
+    cycle("textures of mipmaps", (50_000, 0), device, || Texture::of_mipmaps(&levels, Sampling::new()).map(drop))?;
+    cycle("variables", (50_000, 0), device, || module.global::<i32>("one").map(drop))?;
+    cycle("ranges of a profiler", (100_000, 0), device, || {
+        drop(gpu_driver::profiler::range("growth"));
+        Ok(())
+    })?;
+    let text = Program::from(SOURCE);
+    cycle("programs of the cache", (200, 0), device, || device.compile(&text).map(drop))?;
+    let failing = || -> gpu_driver::Result<()> {
+        let failed: Result<(_, ()), _> = stream.capture(|| Err(DriverError::NoDevice));
+        assert!(failed.is_err());
+        Ok(())
+    };
+    cycle("captures that fail", (20_000, 0), device, failing)?;
+    let mut copy = DeviceVec::<f32>::zeros(stream, 64)?;
+    let (graph, ()) = stream.capture(|| copy.copy_from(line.as_slice()))?;
+    let (graph, copy) = (RefCell::new(graph), RefCell::new(copy));
+    cycle("updated graphs", (20_000, 0), device, || {
+        graph.borrow_mut().update(stream, || copy.borrow_mut().copy_from(line.as_slice()))
+    })?;
+    drop((graph, copy));
+    Ok(stream.synchronize()?)
 }
 
 /// Runs a part in a forked child, and gives its exit code.
