@@ -11,6 +11,7 @@ use testkit::{Suite, tests};
 
 mod arrays;
 mod compile;
+mod complex;
 mod cust_handles;
 mod device;
 mod examples;
@@ -66,9 +67,9 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        arrays::*, compile::*, cust_handles::*, device::*, facts::*, fake::*, faults::*, filters::*, functions::*,
-        graphs::*, ipc::*, jit::*, memory::*, missing::*, nvcc::*, params::*, pools::*, processes::*, scratch::*,
-        tensors::*, textures::*, tuning::*,
+        arrays::*, compile::*, complex::*, cust_handles::*, device::*, facts::*, fake::*, faults::*, filters::*,
+        functions::*, graphs::*, ipc::*, jit::*, memory::*, missing::*, nvcc::*, params::*, pools::*, processes::*,
+        scratch::*, tensors::*, textures::*, tuning::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -159,6 +160,7 @@ fn main() -> ExitCode {
         ptx_is_compiled_with_options_and_logs,
         programs_that_call_each_other_are_linked,
         headers_of_c_and_cuda_are_the_same_everywhere,
+        functions_of_pycuda_s_complex_numbers,
         error_a_header_that_is_not_there,
         boxes_are_copied_between_memories_of_any_pitch,
         rows_of_pitched_memory_are_aligned,
@@ -223,6 +225,7 @@ fn main() -> ExitCode {
         options_that_make_no_code_or_no_sense_are_errors,
         includes_find_given_headers_alone,
         headers_of_c_and_cuda_compile_for_gpus,
+        functions_of_pycuda_s_complex_numbers_compile_for_gpus,
         kernels_with_textures_compile_for_gpus,
         kernels_that_launch_kernels_compile_for_gpus,
         a_program_is_kept_where_it_is_asked_for,
