@@ -1,7 +1,7 @@
 //! The examples of the crate, run as tests.
 
 use gpu_driver::Device;
-use testkit::{Outcome, Test, tests};
+use testkit::{Outcome, Test, ensure, tests};
 
 #[path = "../../examples/doublify.rs"]
 #[allow(dead_code, reason = "`main` is the example's own")]
@@ -131,8 +131,12 @@ pub fn the_example_filters(device: &Device) -> Outcome {
     filters::run(device)
 }
 
+/// With `GPU_GL=require` a device without OpenGL is a failure.
 pub fn the_example_gl_waves(device: &Device) -> Outcome {
-    gl_waves::run(device)
+    let is_drawn = gl_waves::draw(device)?;
+    let required = std::env::var_os("GPU_GL").is_some_and(|value| value == "require");
+    ensure!(is_drawn || !required, "GPU_GL=require, and nothing was drawn");
+    Ok(())
 }
 
 pub fn the_example_hello_gpu(device: &Device) -> Outcome {

@@ -8,7 +8,8 @@ use std::{
 };
 
 use gpu_driver::{
-    Attribute, CacheConfig, Device, DeviceVec, DriverError, Event, HostOut, LaunchConfig, Limit, Stream, profiler,
+    Arch, Attribute, CacheConfig, Device, DeviceVec, DriverError, Event, HostOut, LaunchConfig, Limit, Program, Stream,
+    profiler,
 };
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -61,6 +62,21 @@ pub fn limits_and_preferences_are_read_and_set(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// A table of each thread, whose index the compiler does not know: it lies in local memory.
+pub const LOCAL: &str = r#"
+extern "C" __global__ void look_up(int *x) {
+    int table[64];
+    for (int i = 0; i < 64; ++i) table[i] = x[i] * i;
+    for (int i = 0; i < 64; ++i) table[x[i] & 63] += table[(x[i] + i) & 63];
+    x[threadIdx.x] = table[x[threadIdx.x] & 63];
+}"#;
+
+pub fn a_table_of_a_thread_lies_in_local_memory(_: &()) -> Outcome {
+    let binary = Program::from(LOCAL).option("--ptxas-options=-v").compile(Arch::new(9, 0))?;
+    ensure!(binary.log().contains("256 bytes stack frame"), "{}", binary.log());
+    Ok(())
+}
+
 pub fn kernels_tell_their_resources(device: &Device) -> Outcome {
     let text = "extern \"C\" __global__ void __launch_bounds__(96) f(int *x) {\n\
         __shared__ int tile[96];\n tile[threadIdx.x] = 1;\n __syncthreads();\n x[threadIdx.x] = tile[(threadIdx.x + 1) % blockDim.x];\n}";
@@ -69,6 +85,12 @@ pub fn kernels_tell_their_resources(device: &Device) -> Outcome {
     ensure_eq!(facts.max_threads_per_block, 96);
     ensure!(facts.registers > 0 && facts.max_dynamic_shared_bytes >= 40_000, "{facts:?}");
     ensure!(device.is_emulated() || facts.shared_bytes >= 384, "{facts:?}");
+    // The emulated device does not know them.
+    let local = device.compile(LOCAL)?.function("look_up")?.attributes()?;
+    ensure!(device.is_emulated() || local.local_bytes >= 256, "{local:?}");
+    ensure!(device.is_emulated() || facts.local_bytes == 0, "{facts:?}");
+    let number = device.arch().number();
+    ensure!(device.is_emulated() || (facts.binary_version, facts.const_bytes > 0) == (number, true), "{facts:?}");
     f.set_cache_config(CacheConfig::Shared)?;
     let (few, many) = (f.max_active_blocks(96, 0)?, f.max_active_blocks(96, 40_000)?);
     ensure!(few > many && many > 0, "{few} {many}");

@@ -1,8 +1,8 @@
 //! Kernels from strings, launched with checked arguments: needs a device and a compiler.
 
 use gpu_driver::{
-    Arch, Device, DeviceVec, DriverError, HostOut, In, InOut, LaunchArguments, LaunchConfig, Module, Out, Program,
-    Stream, minijinja::context, nvrtc,
+    Arch, Device, DeviceVec, DriverError, Function, HostOut, In, InOut, LaunchArguments, LaunchConfig, Module, Out,
+    Program, Stream, minijinja::context, nvrtc,
 };
 use testkit::{AWKWARD_LENGTHS, Outcome, ensure, ensure_eq};
 
@@ -216,22 +216,49 @@ pub fn cooperative_blocks_wait_for_each_other(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// The blocks of the cluster, and the block's number in it, as registers of a GPU tell them.
+const CLUSTERS: &str = r#"
+extern "C" __global__ void count(unsigned *n, unsigned *blocks, unsigned *ranks) {
+    if (threadIdx.x != 0) return;
+    atomicAdd(n, 1u);
+#if HAS_CLUSTERS
+    asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(blocks[blockIdx.x]));
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(ranks[blockIdx.x]));
+#endif
+}"#;
+
+pub fn kernels_that_ask_for_their_cluster_compile_for_gpus(_: &()) -> Outcome {
+    let binary = Program::from(CLUSTERS).define("HAS_CLUSTERS", 1).compile(Arch::new(9, 0))?;
+    ensure!(binary.image().starts_with(b"\x7fELF"), "no cubin");
+    Ok(())
+}
+
 pub fn clusters_are_formed_where_the_device_has_them(device: &Device) -> Outcome {
-    let text = "extern \"C\" __global__ void count(unsigned *n) { if (threadIdx.x == 0) atomicAdd(n, 1u); }";
-    let count = device.compile(text)?.function("count")?.with_clusters(2);
-    let mut n = [0u32];
-    // SAFETY: one thread of each block adds to a counter.
-    let outcome = unsafe { count.launch(LaunchConfig::new(6, 32), (&mut n,), &device.stream()) };
-    match device.is_emulated() || device.arch().number() < 90 {
-        true => ensure!(matches!(outcome, Err(DriverError::Launch { .. })), "{outcome:?}"),
-        false => {
-            outcome?;
-            ensure_eq!(n, [6]);
-            // The grid must be whole clusters.
-            // SAFETY: nothing runs.
-            let odd = unsafe { count.launch(LaunchConfig::new(5, 32), (&mut n,), &device.stream()) };
-            ensure!(matches!(odd, Err(DriverError::Launch { .. })), "{odd:?}");
+    let has_clusters = !device.is_emulated() && device.arch().number() >= 90;
+    let asked = if has_clusters { "1" } else { "0" };
+    let count = device.compile(Program::from(CLUSTERS).define("HAS_CLUSTERS", asked))?.function("count")?;
+    let run = |count: &Function, grid: u32| {
+        let (mut n, mut blocks, mut ranks) = ([0u32], [0u32; 8], [9u32; 8]);
+        // SAFETY: one thread of each of 8 blocks at most adds to a counter, and writes an element of each array.
+        let outcome = unsafe {
+            let arguments = (&mut n, &mut blocks, &mut ranks);
+            count.launch(LaunchConfig::new(grid, 32), arguments, &device.stream())
+        };
+        outcome.map(|()| (n[0], blocks, ranks))
+    };
+    for (size, ranks) in [(2, [0, 1, 0, 1, 0, 1, 0, 1]), (4, [0, 1, 2, 3, 0, 1, 2, 3])] {
+        let outcome = run(&count.clone().with_clusters(size), 8);
+        if !has_clusters {
+            ensure!(matches!(outcome, Err(DriverError::Launch { .. })), "{outcome:?}");
+            continue;
         }
+        ensure_eq!(outcome?, (8, [size; 8], ranks));
+        // The grid must be whole clusters.
+        let odd = run(&count.clone().with_clusters(size), 7);
+        ensure!(matches!(odd, Err(DriverError::Launch { .. })), "{odd:?}");
+    }
+    if has_clusters {
+        ensure_eq!(run(&count, 8)?, (8, [1; 8], [0; 8]));
     }
     Ok(())
 }

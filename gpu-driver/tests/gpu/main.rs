@@ -230,6 +230,8 @@ fn main() -> ExitCode {
         kernels_that_launch_kernels_compile_for_gpus,
         a_program_is_kept_where_it_is_asked_for,
         a_kernel_that_differs_from_its_rust_type_does_not_compile,
+        a_table_of_a_thread_lies_in_local_memory,
+        kernels_that_ask_for_their_cluster_compile_for_gpus,
         an_architecture_newer_than_nvrtc_gets_ptx,
         texts_with_nul_are_refused,
         the_second_compilation_comes_from_the_cache,
@@ -239,6 +241,7 @@ fn main() -> ExitCode {
     ];
     let by_nvcc = tests![
         nvcc_compiles_with_headers_and_options,
+        error_code_of_nvcc_on_the_emulated_device,
         headers_that_no_key_holds_are_read_each_time,
         error_what_nvcc_does_not_compile
     ];
@@ -268,10 +271,14 @@ fn main() -> ExitCode {
     let kernels = kernels::KERNELS
         .checks()
         .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile_with_report(arch).map(drop)?)));
+    // The emulated device takes no part, whatever is required.
+    let is_emulated = device.as_ref().is_ok_and(Device::is_emulated);
+    let with_a_gpu = if is_emulated { "" } else { "GPU_NVCC_TESTS" };
     Suite::new()
         .cases("device", device, "GPU_TESTS", examples::TESTS.iter().chain(on_device).map(|&case| in_turn(case)))
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
         .group("nvcc", nvrtc::nvcc().map(|_| ()), "GPU_NVCC_TESTS", by_nvcc)
+        .group("nvcc_device", device_with_nvcc(), with_a_gpu, tests![code_of_nvcc_runs])
         .group("dynamic", device_with_runtime(), "", tests![the_example_dynamic_parallelism])
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .group("fake_driver", fake::build(), "", with_fake)

@@ -1,6 +1,6 @@
 //! Programs that the CUDA toolkit's compiler makes, and kernels that launch kernels.
 
-use gpu_driver::{Arch, BinaryKind, Device, DriverError, Origin, Program, nvrtc};
+use gpu_driver::{Arch, BinaryKind, Device, DriverError, LaunchConfig, Module, Origin, Program, nvrtc};
 use testkit::{Outcome, ensure, ensure_eq};
 
 use crate::examples::dynamic_parallelism;
@@ -38,6 +38,61 @@ pub fn nvcc_compiles_with_headers_and_options(_: &()) -> Outcome {
     let both = program().option("-fatbin").option("-gencode=arch=compute_80,code=sm_80");
     let both = both.option("-gencode=arch=compute_90,code=sm_90").compile(HOPPER)?;
     ensure!(both.kind() == BinaryKind::Fatbin && both.image().len() > binary.image().len(), "{}", both.image().len());
+    Ok(())
+}
+
+/// A GPU, and the nvcc whose code it runs.
+pub fn device_with_nvcc() -> Result<Device, String> {
+    nvrtc::nvcc().map_err(|error| error.to_string())?;
+    let device = Device::for_tests().map_err(|error| error.to_string())?;
+    match device.is_emulated() {
+        true => Err("the emulated device runs no machine code of nvcc".to_owned()),
+        false => Ok(device),
+    }
+}
+
+/// A fat binary with code for 8.0 and the architecture.
+fn fatbin(arch: Arch) -> Program {
+    let numbers = [80, arch.number()].into_iter().collect::<std::collections::BTreeSet<_>>();
+    let each = numbers.into_iter().map(|number| format!("-gencode=arch=compute_{number},code=sm_{number}"));
+    each.fold(program().option("-fatbin"), Program::option)
+}
+
+/// As a binary, as an image and from a file.
+pub fn code_of_nvcc_runs(device: &Device) -> Outcome {
+    let run = |module: &Module| -> Result<i32, Box<dyn std::error::Error>> {
+        let mut x = [0];
+        // SAFETY: one thread writes one element.
+        unsafe { module.function("f")?.launch(LaunchConfig::new(1, 1), (&mut x,), &device.stream())? };
+        Ok(x[0])
+    };
+    let folder = tempfile::tempdir()?;
+    let ptx = program().option("-ptx");
+    for (program, kind) in
+        [(program(), BinaryKind::Cubin), (fatbin(device.arch()), BinaryKind::Fatbin), (ptx, BinaryKind::Ptx)]
+    {
+        let (binary, path) = (program.compile(device.arch())?, folder.path().join("image"));
+        ensure_eq!((binary.kind(), run(&Module::load(device, &binary)?)?), (kind, 13));
+        ensure_eq!(run(&device.compile(program)?)?, 13);
+        std::fs::write(&path, binary.image())?;
+        // SAFETY: nvcc's image, and a file of it.
+        let (image, file) = unsafe { (Module::load_image(device, binary.image())?, Module::load_file(device, &path)?) };
+        ensure_eq!((run(&image)?, run(&file)?), (13, 13));
+    }
+    Ok(())
+}
+
+pub fn error_code_of_nvcc_on_the_emulated_device(_: &()) -> Outcome {
+    let device = Device::for_tests()?;
+    for program in [program(), fatbin(HOPPER)] {
+        let loaded = Module::load(&device, &program.compile(HOPPER)?);
+        if device.is_emulated() {
+            let error = loaded.err().ok_or("loaded")?;
+            let is_told =
+                error.to_string().contains("compiled for a GPU cannot be loaded on the emulated device; compile it");
+            ensure!(matches!(error, DriverError::WrongKind { .. }) && is_told, "{error}");
+        }
+    }
     Ok(())
 }
 
