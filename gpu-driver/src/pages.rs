@@ -35,5 +35,7 @@ fn each_test_that_the_page_from_pycuda_names_exists() {
         let is_excused = ours.starts_with("open") || ours.starts_with("no use") || ours == "ours";
         assert!(is_excused || !names.is_empty(), "neither test nor reason: {row}");
     }
-    assert!(named > 60 && open < 20, "{named} tests, {open} open rows");
+    let mistakes = page.split("## Mistakes").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default();
+    let mistakes = mistakes.lines().filter(|line| line.starts_with("| ")).count();
+    assert!(named > 60 && open < 20 && mistakes > 20, "{named} tests, {open} open rows, {mistakes} mistakes");
 }

@@ -35,7 +35,9 @@ impl Program {
             () if by_nvcc => program.compile_by_nvcc(arch),
             () => program.compile_for_gpu(arch),
         };
-        let compiled = compiled.map_err(|error| self.with_names_of_headers(error));
+        let compiled = compiled
+            .map_err(|error| self.with_names_of_headers(error))
+            .map_err(|error| self.with_note_on_references(error));
         if let Some(folder) = &self.keep {
             program.write_into(folder, &compiled)?;
         }
@@ -64,6 +66,25 @@ impl Program {
                  and {names}\n",
                 error.log.trim_end()
             );
+        }
+        DriverError::Compile(error)
+    }
+
+    /// Adds to the log of a program with references to textures and surfaces, which went with CUDA 12, what stands in their place.
+    fn with_note_on_references(&self, error: DriverError) -> DriverError {
+        let DriverError::Compile(mut error) = error else { return error };
+        let texts = || self.headers.iter().map(|(_, text)| text).chain([&self.text]);
+        for (word, object, owner) in
+            [("texture", "cudaTextureObject_t", "Texture"), ("surface", "cudaSurfaceObject_t", "Surface")]
+        {
+            let declares = |text: &String| text.split(word).skip(1).any(|rest| rest.trim_start().starts_with('<'));
+            if error.log.contains(word) && texts().any(declares) {
+                error.log = format!(
+                    "{}\nnote: references to {word}s (`{word}<…>`) went with CUDA 12. A kernel takes a `{object}` as an argument in their place, and the host \
+                     passes a {owner} ({owner}::of_array)\n",
+                    error.log.trim_end()
+                );
+            }
         }
         DriverError::Compile(error)
     }

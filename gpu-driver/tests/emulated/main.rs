@@ -107,6 +107,7 @@ fn main() -> ExitCode {
     let by_address = tests![null_pointer, host_pointer, a_buffer_of_another_device, use_after_free];
     let by_failure = tests![
         no_fallible_function_is_forgotten,
+        mistakes_in_kernels_are_reported_with_their_line,
         what_fails_in_a_drop_is_the_next_call_s_error,
         large_copies_that_fail_are_errors,
         a_fatal_failure_loses_the_device,

@@ -327,3 +327,28 @@ pub fn a_module_goes_behind_its_work(device: &Device) -> Outcome {
     }
     Ok(())
 }
+
+/// The mistakes within kernels that tutorials warn of: the emulated device names kernel, line and cause.
+pub fn mistakes_in_kernels_are_reported_with_their_line(_: &()) -> Outcome {
+    const BEYOND: &str = "extern \"C\" __global__ void twice(float *x) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    x[i] *= 2;\n}\n";
+    const UNORDERED: &str = "extern \"C\" __global__ void turned(float *x) {\n    __shared__ float tile[64];\n    tile[threadIdx.x] = x[threadIdx.x];\n    \
+        x[threadIdx.x] = tile[63 - threadIdx.x];\n}\n";
+    for (mistake, text, blocks, len, parts) in [
+        ("no `if (i < n)`", BEYOND, 4, 200, ["twice", "kernel.cu:3", "past the end"]),
+        ("no __syncthreads()", UNORDERED, 1, 64, ["turned", "kernel.cu:4", "`tile`"]),
+    ] {
+        let device = Emulated::new().open()?;
+        let stream = device.stream();
+        let (module, mut x) = (device.compile(text)?, DeviceVec::<f32>::zeros(&stream, len)?);
+        let name = parts[0];
+        // SAFETY: the emulated device reports what is wrong, and the device is lost then.
+        let launched =
+            unsafe { module.function(name)?.launch(gpu_driver::LaunchConfig::new(blocks, 64), (x.in_out(),), &stream) };
+        let error = launched.and_then(|()| x.to_vec().map(drop)).err().ok_or(mistake)?.to_string();
+        ensure!(parts.iter().all(|part| error.contains(part)), "{mistake}: {error}");
+        // Whether another thread has written before is the order's.
+        let remedies = ["past the end", "a __syncthreads() may be missing", "with no barrier between"];
+        ensure!(remedies.iter().any(|remedy| error.contains(remedy)), "{mistake}: {error}");
+    }
+    Ok(())
+}

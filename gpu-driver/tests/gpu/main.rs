@@ -26,6 +26,7 @@ mod jit;
 mod kernels;
 mod memory;
 mod missing;
+mod mistakes;
 mod nvcc;
 mod params;
 mod pools;
@@ -68,8 +69,8 @@ fn main() -> ExitCode {
     }
     use {
         arrays::*, compile::*, complex::*, cust_handles::*, device::*, facts::*, fake::*, faults::*, filters::*,
-        functions::*, graphs::*, ipc::*, jit::*, memory::*, missing::*, nvcc::*, params::*, pools::*, processes::*,
-        scratch::*, tensors::*, textures::*, tuning::*,
+        functions::*, graphs::*, ipc::*, jit::*, memory::*, missing::*, mistakes::*, nvcc::*, params::*, pools::*,
+        processes::*, scratch::*, tensors::*, textures::*, tuning::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -150,6 +151,9 @@ fn main() -> ExitCode {
         error_arguments_that_do_not_fit_are_named,
         error_a_name_that_is_missing_says_how_to_get_one,
         a_program_for_several_architectures_is_loaded_as_it_fits,
+        mistakes_in_launches_say_what_to_do,
+        mistakes_in_programs_say_what_to_do,
+        mistakes_with_memory_and_events_say_what_to_do,
         error_slices_of_the_host_within_a_capture,
         functions_of_one_kernel_share_its_limit_of_shared_memory,
         a_kernel_from_a_template_has_its_loops_unrolled,
@@ -230,6 +234,7 @@ fn main() -> ExitCode {
         kernels_that_launch_kernels_compile_for_gpus,
         a_program_is_kept_where_it_is_asked_for,
         a_kernel_that_differs_from_its_rust_type_does_not_compile,
+        mistakes_in_programs_for_gpus_say_what_to_do,
         a_table_of_a_thread_lies_in_local_memory,
         kernels_that_ask_for_their_cluster_compile_for_gpus,
         an_architecture_newer_than_nvrtc_gets_ptx,

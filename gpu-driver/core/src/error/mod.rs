@@ -13,7 +13,7 @@ mod version;
 pub use argument::ArgumentMismatch;
 pub use compile::CompileError;
 pub use jit::JitError;
-use text::{free_text, kernel_text, launch_text, lost_text};
+use text::{call_text, free_text, kernel_text, launch_text, lost_text};
 pub use version::CudaVersion;
 
 /// `Result` with [`DriverError`].
@@ -122,7 +122,7 @@ pub enum DriverError {
     )]
     Forked,
     /// A driver call failed.
-    #[error("{call} failed: {code}")]
+    #[error("{call} failed: {code}{}", call_text(call, *.code))]
     Cuda {
         /// The driver function.
         call: &'static str,
@@ -152,7 +152,8 @@ pub enum DriverError {
     },
     /// A limit that the program has set does not allow the allocation.
     #[error(
-        "{requested_bytes} bytes of {memory} were requested, {used_bytes} are in use, and the limit that the program has set is {limit_bytes}"
+        "{requested_bytes} bytes of {memory} were requested, {used_bytes} are in use, and the limit that the program has set is {limit_bytes}. \
+         Drop buffers that are not needed any more, or raise the limit"
     )]
     OverLimit {
         /// The kind of memory.

@@ -21,9 +21,27 @@ pub(super) fn kernel_text(kernel: &Option<String>) -> String {
     kernel.as_ref().map(|kernel| format!(", in kernel `{kernel}`")).unwrap_or_default()
 }
 
+/// The remedy for a failure that a program's mistake explains, or nothing.
+pub(super) fn call_text(call: &str, code: CudaCode) -> &'static str {
+    const INVALID_HANDLE: i32 = 400;
+    const NOT_READY: i32 = 600;
+    const ALREADY_REGISTERED: i32 = 712;
+    match (call, code.0) {
+        ("cuEventElapsedTime", INVALID_HANDLE) => {
+            ". Both events must have been recorded (Stream::record), and neither made by Event::untimed"
+        }
+        ("cuEventElapsedTime", NOT_READY) => ". Wait for the later event first (Event::synchronize)",
+        ("cuMemHostRegister", ALREADY_REGISTERED) => {
+            ". A page is registered once: take memory with pages of its own (AlignedVec, at a multiple of 4096 bytes)"
+        }
+        _ => "",
+    }
+}
+
 /// The limit of every GPU that a launch does not keep, or another remedy.
 pub(super) fn launch_text([gx, gy, gz]: [u32; 3], [x, y, z]: [u32; 3], code: CudaCode) -> String {
     const OUT_OF_RESOURCES: CudaCode = CudaCode(701);
+    const COOPERATIVE_LAUNCH_TOO_LARGE: CudaCode = CudaCode(720);
     let threads = u64::from(x) * u64::from(y) * u64::from(z);
     if gx == 0 || gy == 0 || gz == 0 || threads == 0 {
         return ". A grid and a block have at least 1 along each axis; work without elements needs no launch"
@@ -38,6 +56,9 @@ pub(super) fn launch_text([gx, gy, gz]: [u32; 3], [x, y, z]: [u32; 3], code: Cud
     }
     if code == OUT_OF_RESOURCES {
         return ". Smaller blocks, or `__launch_bounds__(threads)` on the kernel, let each thread have the registers that it needs".to_owned();
+    }
+    if code == COOPERATIVE_LAUNCH_TOO_LARGE {
+        return ". The blocks of a cooperative launch run all at once: a multiprocessor holds Function::max_active_blocks of them".to_owned();
     }
     String::new()
 }

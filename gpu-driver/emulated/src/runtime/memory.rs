@@ -116,8 +116,9 @@ fn check_shared(launch: &mut Launch, slot: usize, address: usize, bytes: usize, 
         Err(Trouble::NeverWritten) => {
             let does = report::verb(kind, bytes);
             let name = report::variable_at(launch, offset);
-            let text =
-                format!("{does} {name}, which no thread of the block has written (shared memory read before written)");
+            let text = format!(
+                "{does} {name}, which no thread of the block has written (shared memory read before written; a __syncthreads() may be missing)"
+            );
             fail(launch, LAUNCH_FAILED, &text, site);
         }
         Err(Trouble::Race { other, wrote, pc }) => {
