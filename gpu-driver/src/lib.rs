@@ -118,7 +118,7 @@ pub use cust_handles::CustView;
 pub use minijinja;
 
 pub use arguments::{Argument, Arguments, In, InOut, Out};
-pub use attributes::{Attribute, CacheConfig, Limit};
+pub use attributes::{Attribute, CacheConfig, DeviceData, Limit};
 pub use device::{CurrentGuard, Device, OLDEST_DRIVER};
 pub use event::Event;
 pub use generated::{GeneratedKernel, KernelSpace, PARAMETER_BYTES};

@@ -80,6 +80,17 @@ impl Function {
         Ok(u32::try_from(blocks).unwrap_or(0))
     }
 
+    /// The part of a multiprocessor's warps that are there when it is full of blocks of `threads` threads and that much dynamic shared memory: 0 to 1.
+    ///
+    /// # Errors
+    /// Those of [`Function::max_active_blocks`].
+    #[doc(alias = "OccupancyRecord")]
+    pub fn occupancy(&self, threads: u32, shared_bytes: u32) -> Result<f64> {
+        let (blocks, data) = (self.max_active_blocks(threads, shared_bytes)?, self.device().data()?);
+        let warps = threads.div_ceil(data.warp_size.max(1));
+        Ok(f64::from(blocks) * f64::from(warps) / f64::from(data.warps_per_multiprocessor.max(1)))
+    }
+
     /// Threads of a block with which most threads of the device are busy, and the least number of such blocks that fill it, for blocks with that much
     /// dynamic shared memory. Kernels whose shared memory depends on the number of threads need [`Function::max_active_blocks`].
     ///

@@ -4,8 +4,10 @@ use std::{fmt, str::FromStr};
 
 use crate::{DriverError, Result};
 
+mod data;
 mod device;
 
+pub use data::DeviceData;
 pub use device::{CacheConfig, Limit};
 
 /// An attribute of a device: a number that the driver knows, with the name of CUDA's documentation.

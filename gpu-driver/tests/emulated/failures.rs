@@ -998,6 +998,7 @@ const OTHERS: &[&str] = &[
     "Device::compile_dynamic", // refused by the emulated device
     "Device::arch_of",
     "Device::count",
+    "Device::data",
     "Device::disable_peer_access",
     "Device::driver_version",
     "Device::enable_peer_access",
@@ -1063,6 +1064,7 @@ const OTHERS: &[&str] = &[
     "Function::attributes",
     "Function::check",
     "Function::max_active_blocks",
+    "Function::occupancy",
     "Function::parameter_bytes",
     "Function::set_cache_config",
     "Function::suggested_block",
@@ -1158,6 +1160,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
+        include_str!("../../src/attributes/data.rs"),
         include_str!("../../src/attributes/device.rs"),
         include_str!("../../src/capture.rs"),
         include_str!("../../src/context/mod.rs"),

@@ -62,6 +62,27 @@ pub fn limits_and_preferences_are_read_and_set(device: &Device) -> Outcome {
     Ok(())
 }
 
+pub fn facts_for_launches_are_those_of_the_driver(device: &Device) -> Outcome {
+    let data = device.data()?;
+    ensure_eq!((data.warp_size, data.max_threads_per_block, data.max_block), (32, 1024, [1024, 1024, 64]));
+    ensure_eq!(data.max_grid, [i32::MAX as u32, 65_535, 65_535]);
+    ensure_eq!(data.multiprocessors, device.multiprocessors()?);
+    ensure!((32..=64).contains(&data.warps_per_multiprocessor) && data.blocks_per_multiprocessor >= 16, "{data:?}");
+    ensure!(
+        data.registers_per_block <= data.registers_per_multiprocessor && data.registers_per_block >= 32_768,
+        "{data:?}"
+    );
+    let shared = [
+        data.shared_bytes_per_block,
+        data.dynamic_shared_bytes_per_block,
+        data.dynamic_shared_bytes_per_block + data.reserved_shared_bytes_per_block,
+        data.shared_bytes_per_multiprocessor,
+    ];
+    ensure!(shared.is_sorted() && shared[0] >= 48 * 1024, "{data:?}");
+    ensure!(data.l2_bytes > 1 << 18 && data.clock_khz > 100_000, "{data:?}");
+    Ok(())
+}
+
 /// A table of each thread, whose index the compiler does not know: it lies in local memory.
 pub const LOCAL: &str = r#"
 extern "C" __global__ void look_up(int *x) {
@@ -95,6 +116,10 @@ pub fn kernels_tell_their_resources(device: &Device) -> Outcome {
     let (few, many) = (f.max_active_blocks(96, 0)?, f.max_active_blocks(96, 40_000)?);
     ensure!(few > many && many > 0, "{few} {many}");
     ensure_eq!(f.max_active_blocks(1025, 0).unwrap_or(0), 0);
+    let warps = f64::from(device.data()?.warps_per_multiprocessor);
+    ensure_eq!(f.occupancy(96, 0)?, f64::from(3 * few) / warps);
+    ensure_eq!(f.occupancy(33, 40_000)?, f64::from(2 * f.max_active_blocks(33, 40_000)?) / warps);
+    ensure!(f.occupancy(96, 0)? <= 1.0 && f.occupancy(96, 0)? > f.occupancy(96, 40_000)?);
     let (threads, blocks) = f.suggested_block(0)?;
     ensure!((1..=96).contains(&threads) && blocks >= device.multiprocessors()?, "{threads} {blocks}");
     ensure!(matches!(f.suggested_block(u32::MAX), Err(DriverError::SharedMemory { .. })));

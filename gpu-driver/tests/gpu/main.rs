@@ -138,6 +138,7 @@ fn main() -> ExitCode {
         devices_are_found_by_name_and_place,
         limits_and_preferences_are_read_and_set,
         kernels_tell_their_resources,
+        facts_for_launches_are_those_of_the_driver,
         streams_have_priorities,
         a_stream_of_another_library_is_used_and_given_back,
         a_function_of_the_host_is_called_in_the_stream_s_order,
