@@ -3,6 +3,10 @@
 use gpu_driver::Device;
 use testkit::{Outcome, Test, ensure, tests};
 
+#[path = "../../examples/debugging.rs"]
+#[allow(dead_code, reason = "`main` is the example's own")]
+mod debugging;
+
 #[path = "../../examples/doublify.rs"]
 #[allow(dead_code, reason = "`main` is the example's own")]
 mod doublify;
@@ -92,6 +96,7 @@ pub mod volume;
 mod workers;
 
 pub const TESTS: &[Test<Device>] = tests![
+    the_example_debugging,
     the_example_doublify,
     the_example_dump_properties,
     the_example_filters,
@@ -114,6 +119,10 @@ pub const TESTS: &[Test<Device>] = tests![
     the_example_volume,
     the_example_workers,
 ];
+
+pub fn the_example_debugging(device: &Device) -> Outcome {
+    debugging::run(device)
+}
 
 pub fn the_example_doublify(device: &Device) -> Outcome {
     doublify::run(device)
