@@ -1,4 +1,4 @@
-//! Fills of device memory with one value: by the driver's memsets, else by copies that double what is there.
+//! Fills of device memory with one value: by the driver's memsets, else by copies that double the elements that are there.
 
 use super::{DeviceSliceMut, Pitched, offset, pitched::copy};
 use crate::{DevicePod, Result, Stream, context::Current, raw::CUdeviceptr, sys};

@@ -56,7 +56,7 @@ unsafe impl Sync for OwnPool {}
 
 impl Drop for OwnPool {
     fn drop(&mut self) {
-        // The driver keeps what buffers still use until they are released.
+        // The driver keeps the memory of buffers until they are released.
         // SAFETY: made in `DevicePool::new`, destroyed once.
         let destroy = || unsafe { sys::cuMemPoolDestroy(self.raw) };
         self.device.0.in_drop("a memory pool", "cuMemPoolDestroy", destroy);
@@ -136,7 +136,7 @@ impl DevicePool {
         Ok(buffer)
     }
 
-    /// Allocates in the order of a stream that is in no capture. Where the pool is full, or the device, it waits and gives back what the pool keeps first.
+    /// Allocates in the order of a stream that is in no capture. Where the pool is full, or the device, it waits, and gives back unused memory of the pool first.
     fn allocate(&self, home: &Stream, bytes: usize) -> Result<Allocation> {
         let OwnPool { device, raw, limit_bytes, limited } = &*self.0;
         let limit = PoolLimit { pool: *raw, bytes: limit_bytes, alone: limited };
@@ -180,7 +180,7 @@ impl DevicePool {
         pool::reset_peaks_of(&self.0.device, self.0.raw)
     }
 
-    /// Sets the bytes that the pool keeps when buffers are released: what it holds beyond them goes back to the driver at the next wait for a stream, an event
+    /// Sets the bytes that the pool keeps when buffers are released: memory beyond them goes back to the driver at the next wait for a stream, an event
     /// or the device. `u64::MAX`, as at first, keeps all.
     ///
     /// # Errors

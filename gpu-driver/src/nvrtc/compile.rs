@@ -70,7 +70,7 @@ impl Program {
         DriverError::Compile(error)
     }
 
-    /// Adds to the log of a program with references to textures and surfaces, which went with CUDA 12, what stands in their place.
+    /// Adds to the log of a program with references to textures and surfaces, which went with CUDA 12, the objects that stand in their place.
     fn with_note_on_references(&self, error: DriverError) -> DriverError {
         let DriverError::Compile(mut error) = error else { return error };
         let texts = || self.headers.iter().map(|(_, text)| text).chain([&self.text]);

@@ -293,7 +293,7 @@ pub enum DriverError {
     NoFittingArch {
         /// The device's architecture.
         device: String,
-        /// Those of the program.
+        /// The program's architectures.
         archs: Vec<String>,
     },
     /// A kernel was asked for that its crate's registry does not list.

@@ -111,7 +111,7 @@ template <class T> __device__ inline complex<T> exp(complex<T> z) {
     return {(root * ::cos(z.im)) * root, (root * ::sin(z.im)) * root};
 }
 
-// The logarithm of the absolute value; near 1 of what it has beyond 1.
+// The logarithm of the absolute value; near 1 by its distance from 1.
 template <class T> __device__ inline T log_abs(complex<T> z) {
     const T a = ::fabs(z.re), b = ::fabs(z.im), x = a < b ? b : a, y = a < b ? a : b;
     const T size = ::hypot(x, y);
