@@ -89,7 +89,7 @@
 //! | `x.copy()`, `y[...] = x` | `x.try_clone()?`, `y.assign(&x)?` |
 //! | `x.sum(axis=0)`, `cumsum`, `x[mask]` | in `gpu-algos`: `x.sum().axis(Axis(0)).eval()?`, `x.cumsum().eval()?`, `x.select(&mask).eval()?` |
 //! | `sqrt(x.sum(axis=0))` | in `gpu-algos`: `x.sum().axis(Axis(0)).into_expr().sqrt()`; operators need no `into_expr` |
-//! | `sort`, `argsort`, `unique`, `percentile`, `histogram`, `fft` | not here; the end of `NUMPY.md` says what to do instead |
+//! | `sort`, `argsort`, `unique`, `percentile`, `histogram`, `fft` | not here; the end of `NUMPY.md` names a way round each |
 //! | `x @ y`, `einsum("ij,kj->ik", x, y)`, `kron(x, y)` | in `gpu-algos`: `x.matmul(&y).eval()?`, `einsum("ij,kj->ik", [&x, &y])?`, `kron(&x, &y)?` |
 //!
 //! # Features

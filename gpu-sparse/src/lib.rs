@@ -57,7 +57,7 @@
 //! | `csr_matrix((data, indices, indptr), shape)` | [`CsrMatrix::from_parts`]`(rows, cols, indptr, indices, data)?` |
 //! | `a.indptr`, `a.indices`, `a.data` | `a.row_starts()`, `a.columns()`, `a.values()` |
 //! | `coo_matrix((data, (i, j)), shape).tocsr()` | [`CooMatrix::from_triplets`]`(rows, cols, i, j, data)?.to_csr()`, or [`CooMatrix::from_entries`] |
-//! | `csr_array(dense)`, `eye_array(n)`, `A.toarray()` | `CsrMatrix::from_dense(&dense)?`, `CsrMatrix::identity(n)?`, `a.to_dense()?` |
+//! | `csr_array(dense)`, `eye_array(n)`, `A.toarray()` | `CsrMatrix::from_dense(&dense)?`, `CsrMatrix::<f64>::identity(n)?`, `a.to_dense()?` |
 //! | `mmread`, `mmwrite` | [`io::read_matrix_market`]`::<f64>("a.mtx.gz")?`, [`io::write_matrix_market`]; of vectors [`io::read_vector`], [`io::write_vector`] |
 //! | `print(A)`, `A.shape`, `A.nnz` | `println!("{a}")`, `a.shape()`, `a.nnz()` |
 //! | `A[i, j]`, `A[2:5]`, `A.diagonal()`, `A.T` | `a.get(i, j)`, `a.submatrix(2..5, 0..a.cols())?`, `a.diagonal()`, `a.transpose()` |

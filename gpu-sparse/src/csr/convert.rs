@@ -130,7 +130,7 @@ impl<T: Scalar> CsrMatrix<T> {
     /// ```
     /// use gpu_sparse::{CsrMatrix, gallery::Poisson};
     ///
-    /// let (a, e) = (Poisson::two_d(3, 3).build::<f64>()?, CsrMatrix::identity(9)?);
+    /// let (a, e) = (Poisson::two_d(3, 3).build::<f64>()?, CsrMatrix::<f64>::identity(9)?);
     /// let sum = CsrMatrix::try_from(&(&a.to_sprs() + &e.to_sprs()))?;
     /// let product = CsrMatrix::try_from(&(&a.to_sprs() * &a.to_sprs()))?;
     /// assert_eq!((sum.get(0, 0), product.get(0, 0)), (Some(5.0), Some(18.0)));
