@@ -51,21 +51,12 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
             high = other;
     }
 
-    // Stores alpha * sum + beta * c, as far as the tile lies in c. c is not read if beta is 0. The
-    // plain case, whole packs and no c, is code of its own: code that runs once waits for its
-    // instructions, so code that is jumped over takes time: 3.2 us in place of 3.7 (bf16, 512 x
-    // 512, H200).
-    template <class T, class Params, class Part>
-    __device__ __forceinline__ void store(const Params &params, const Part &part) const {
-        const bool is_whole = BY_ROWS ? params.c_row == 1 : params.c_pack >= 16 / sizeof(T);
-        if (is_whole && factor_of<Sum>(params.beta) == Sum(0)) {
-            store_sums<T, true>(params, part);
-        } else {
-            store_sums<T, false>(params, part);
-        }
-    }
+    // Stores alpha * sum + beta * c, as far as the tile lies in c. c is not read if beta is 0, and
+    // has whole packs besides where IS_PLAIN. The other case in a kernel of its own spares the
+    // plain one half the time of compilation, and code that is jumped over: code that runs once
+    // waits for its instructions.
     template <class T, bool IS_PLAIN, class Params, class Part>
-    __device__ __forceinline__ void store_sums(const Params &params, const Part &part) const {
+    __device__ __forceinline__ void store(const Params &params, const Part &part) const {
         if constexpr (sizeof(T) == 4) {
             store_words<T, IS_PLAIN>(params, part);
         } else {
