@@ -34,7 +34,7 @@ pub(super) struct WarpgroupPlan {
     pub(super) is_transposed: bool,
     /// The preparations of a and b as the kernel takes them.
     pub(super) preparations: [Preparation; 2],
-    /// Whether c is not read, and stored in whole packs, without an epilogue.
+    /// Whether c is not read, and stored in whole packs; with an epilogue in whole tiles besides.
     pub(super) is_plain: bool,
     pub(super) tiles_m: usize,
     pub(super) tiles_n: usize,
@@ -62,7 +62,7 @@ pub(super) fn choose(
             .filter(|(source, _)| matches!(source, Preparation::Copied(_)))
             .map(|(_, factor)| copy_time(factor.copied_bytes(products), device.multiprocessors))
             .sum();
-    let is_plain = !has_epilogue && is_stored_whole(problem, products, is_transposed, preparations[0].order());
+    let is_stored_whole = is_stored_whole(problem, products, is_transposed, preparations[0].order());
     let (m, n) = if is_transposed { (problem.n, problem.m) } else { (problem.m, problem.n) };
     let tiles =
         TILES.iter().filter(|tile| tile.products == products && tile.shared_bytes() <= device.most_shared_bytes);
@@ -71,6 +71,8 @@ pub(super) fn choose(
         let tiles = tiles_m.checked_mul(tiles_n)?.checked_mul(problem.matrices())?;
         let blocks = tiles.min(device.multiprocessors);
         let time = copying + tile.time(tiles.div_ceil(blocks.max(1)), problem.k);
+        let is_plain =
+            is_stored_whole && (!has_epilogue || m.is_multiple_of(tile.block_m) && n.is_multiple_of(tile.block_n));
         let plan = WarpgroupPlan { tile, is_transposed, preparations, is_plain, tiles_m, tiles_n, tiles, blocks };
         (tiles <= MOST_BLOCKS && time < strict).then_some((time, plan))
     });

@@ -26,7 +26,10 @@ pub(in crate::matmul) fn add_to(registry: Registry) -> Registry {
     let fused = TILES.iter().filter(|tile| matches!(tile.products, Products::Tf32 | Products::Bf16));
     let registry = fused.filter(|tile| tile.block_n == 256).fold(registry, |registry, tile| {
         let epilogue = EpilogueText::sample(PARAMS_TYPE, tile.products.result());
-        registry.with_sample(MATMUL.name, program(tile, of_c_order(tile.products), false, Some(epilogue)))
+        registry.with_sample(
+            MATMUL.name,
+            program(tile, of_c_order(tile.products), tile.products == Products::Bf16, Some(epilogue)),
+        )
     });
     let bytes = TILES
         .iter()
