@@ -25,7 +25,7 @@ impl<'a> Located<'a> {
 
     /// Whether all packs can be loaded as they lie: there is one reduced axis, and leaves are contiguous and aligned along the axis that threads go
     /// along, or repeated beside others where that is an outer one. Only packs of one result may be cut.
-    pub(super) fn is_plain(&self, width: usize) -> bool {
+    pub(super) fn is_contiguous(&self, width: usize) -> bool {
         let axes = self.axes;
         let has_one = axes.outer.is_empty();
         let along = if axes.along_outer { &axes.outer[0] } else { &axes.reduced[0] };

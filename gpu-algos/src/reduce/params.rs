@@ -25,7 +25,7 @@ kernel_constants! {
     /// Bytes of the counters at the head of `Stream::with_scratch`, behind which the states begin.
     pub(super) const COUNTER_BYTES: usize = 16384;
     /// The form of a kernel for one reduced axis and leaves in memory that are all `PACKED`, or along an outer axis some of several `CONSTANT`.
-    pub(super) const PLAIN: u32 = 1;
+    pub(super) const CONTIGUOUS: u32 = 1;
     /// The form of a kernel for one result.
     pub(super) const ONE_RESULT: u32 = 2;
 }

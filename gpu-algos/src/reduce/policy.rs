@@ -5,7 +5,7 @@ use gpu_array::{expression::LoweredLeaf, gpu_driver::Arch};
 use super::{
     axes::Axes,
     leaves::Located,
-    params::{ONE_RESULT, PLAIN},
+    params::{CONTIGUOUS, ONE_RESULT},
 };
 use crate::common::{
     launch::tuned,
@@ -44,7 +44,7 @@ pub(crate) struct ReducePolicy {
     pub(crate) vector_size: u32,
     /// Packs of a thread whose loads are in flight at once.
     pub(crate) vectors_per_thread: u32,
-    /// The form of `reduce_rows` or `reduce_columns`: [`PLAIN`] and [`ONE_RESULT`].
+    /// The form of `reduce_rows` or `reduce_columns`: [`CONTIGUOUS`] and [`ONE_RESULT`].
     pub(crate) form: u32,
 }
 
@@ -125,17 +125,17 @@ impl ReducePolicy {
             true => Self::columns(leaves, operator, tuning),
             false => Self::rows(leaves, operator, tuning),
         };
-        let is_plain = Located::of(leaves, axes).is_plain(policy.vector_size as usize);
+        let is_contiguous = Located::of(leaves, axes).is_contiguous(policy.vector_size as usize);
         match policy.algorithm {
-            ReduceAlgorithm::Columns => policy.formed(is_plain, false),
-            _ if is_plain && axes.outer.is_empty() && is_for_all(operator) => policy.for_all(),
-            _ => policy.formed(is_plain && operator.is_commutative(), axes.outer.is_empty()),
+            ReduceAlgorithm::Columns => policy.formed(is_contiguous, false),
+            _ if is_contiguous && axes.outer.is_empty() && is_for_all(operator) => policy.for_all(),
+            _ => policy.formed(is_contiguous && operator.is_commutative(), axes.outer.is_empty()),
         }
     }
 
     /// This policy for plain leaves or any, and for one result or any number.
-    pub(super) fn formed(self, is_plain: bool, has_one: bool) -> Self {
-        Self { form: if is_plain { PLAIN } else { 0 } | if has_one { ONE_RESULT } else { 0 }, ..self }
+    pub(super) fn formed(self, is_contiguous: bool, has_one: bool) -> Self {
+        Self { form: if is_contiguous { CONTIGUOUS } else { 0 } | if has_one { ONE_RESULT } else { 0 }, ..self }
     }
 
     /// The policy of the kernel `reduce_all`, which has the numbers of `reduce_rows`.

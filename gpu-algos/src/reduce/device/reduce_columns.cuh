@@ -1,7 +1,8 @@
 // Reductions along outer axes in packs of VECTOR_SIZE neighbours: the kernel `reduce_columns`.
 //
 // Contract: that of reduce.cuh, and grid groups * `blocks_per_result`. A group is the
-// VECTOR_SIZE << `log_threads` results of a block. With PLAIN in FORM packs of results are whole.
+// VECTOR_SIZE << `log_threads` results of a block. With CONTIGUOUS in FORM packs of results are
+// whole.
 #pragma once
 #include "reduce.cuh"
 
@@ -198,7 +199,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
 
     // Packs of any leaves are loaded here: in a function of its own the loop takes more registers
     // (NVRTC 13.0, f64: 90 for 80).
-    if constexpr (FORM & PLAIN) {
+    if constexpr (FORM & CONTIGUOUS) {
         take_plain_columns<VECTORS_PER_THREAD>(params, results, locals, share);
     } else {
         for (uint64_t i = share.begin; i < share.end; i += share.step * SLOW_VECTORS) {

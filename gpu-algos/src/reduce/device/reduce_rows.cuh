@@ -2,7 +2,7 @@
 //
 // Contract: that of reduce.cuh, and grid groups * `blocks_per_result`. A group is the
 // THREADS >> `log_threads` results of a block. `blocks_per_result` > 1 only for groups of one
-// result. With PLAIN in FORM, O is COMMUTATIVE, and packs are whole without ONE_RESULT.
+// result. With CONTIGUOUS in FORM, O is COMMUTATIVE, and packs are whole without ONE_RESULT.
 #pragma once
 #include "reduce.cuh"
 
@@ -223,8 +223,8 @@ template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD
 __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     reduce_rows(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
-    constexpr bool IS_PLAIN = FORM & PLAIN, HAS_ONE = FORM & ONE_RESULT;
-    static_assert(!IS_PLAIN || O::COMMUTATIVE, "plain packs are taken in turns");
+    constexpr bool IS_CONTIGUOUS = FORM & CONTIGUOUS, HAS_ONE = FORM & ONE_RESULT;
+    static_assert(!IS_CONTIGUOUS || O::COMMUTATIVE, "plain packs are taken in turns");
     constexpr int LOCALS = O::COMMUTATIVE && O::LANES ? VECTOR_SIZE : 1;
     // Packs that are not plain carry more beside their values, and VECTORS_PER_THREAD of them would
     // take registers from all.
@@ -258,7 +258,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     for (int k = 0; k < LOCALS; k++) locals[k] = O::identity();
     State ordered = O::to_partial(O::identity());
     gpu::grid_dependency_wait();
-    if constexpr (IS_PLAIN) {
+    if constexpr (IS_CONTIGUOUS) {
         if (share.begin < share.end)
             take_plain_packs<VECTOR_SIZE, VECTORS_PER_THREAD, HAS_ONE>(params, base, locals, share);
     } else {
