@@ -222,7 +222,7 @@ pub fn functions_of_pycuda_s_complex_numbers(device: &Device) -> Outcome {
 pub fn functions_of_pycuda_s_complex_numbers_compile_for_gpus(_: &()) -> Outcome {
     let program = Program::new("complex.cu", TEXT).name_expression("all<float>").name_expression("all<double>");
     ensure!(program.compile(Arch::new(9, 0))?.image().starts_with(b"\x7fELF"), "no cubin");
-    let narrowing = "#include <pycuda-complex.hpp>\n__global__ void f(pycuda::complex<float> *x) { *x = pycuda::complex<double>(1); }";
+    let narrowing = "#include <pycuda-complex.hpp>\n__global__ void f(pycuda::complex<float> *x) { pycuda::complex<float> y = pycuda::complex<double>(1); *x = y; }";
     ensure!(Program::from(narrowing).compile(Arch::new(9, 0)).is_err(), "double becomes float without a word");
     Ok(())
 }

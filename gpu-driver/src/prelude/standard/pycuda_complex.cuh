@@ -22,6 +22,11 @@ template <class T> struct complex : gpu::Complex<T> {
     template <class U, int (*)[sizeof(U) > sizeof(T) ? 1 : -1] = nullptr>
     __device__ __forceinline__ explicit complex(const complex<U> &z) : Base(T(z.re), T(z.im)) {}
 
+    // Of gpu::Complex, and of the other precision, as PyCUDA's.
+    template <class U> __device__ __forceinline__ complex &operator=(const gpu::Complex<U> &z) {
+        return *this = complex(T(z.re), T(z.im));
+    }
+
     __device__ __forceinline__ T real() const { return this->re; }
     __device__ __forceinline__ T imag() const { return this->im; }
 
