@@ -23,6 +23,9 @@
 //! assert_eq!((total, mean, var), (600_000.0, 2.0, 0.0));
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
+//! A reduction is an operand of operators: `x.sum() / 2.0`. Functions of its result, or of a scan's, are those of an expression,
+//! `x.square().sum().axis(Axis(1)).into_expr().sqrt()`.
+//!
 //! Arrays of float literals are of f64. Give integer literals a type, `1i64`: with `1` alone rustc says "`?` operator has incompatible types: expected
 //! `i64`, found `!`" at a sum. A result with a type, `let s: i64 = x.sum().get()?`, helps too.
 //!
@@ -93,7 +96,11 @@ pub mod prelude {
 
 pub use add_at::AddAt;
 pub use common::operand::Receiver;
+#[doc(no_inline)]
+pub use einsum::{einsum, inner, kron};
 pub use error::{AlgoError, Result};
+#[doc(no_inline)]
+pub use matmul::tensordot;
 pub use matmul::{Matmul, MatrixProduct};
 pub use reduce::{Ordered, Pair, Reduction, Reductions, Results, Summable};
 pub use registry::KERNELS;

@@ -3,7 +3,7 @@
 use gpu_driver::{DevicePod, DeviceSlice, DeviceVec, Stream};
 use ndarray::{Dimension, IntoDimension, Ix1, Ix2, Ix3, IxDyn, Order, ShapeBuilder};
 
-use crate::{ArrayError, Element, GpuView, GpuViewMut, Result, layout::Layout, pending::Pending};
+use crate::{ArrayError, Element, GpuView, GpuViewMut, Result, expression::device, layout::Layout, pending::Pending};
 
 /// An owned n-dimensional array in GPU memory.
 ///
@@ -152,6 +152,30 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     pub fn try_clone(&self) -> Result<Self> {
         self.pending.check()?;
         Ok(Self::from_parts(self.data.try_clone()?, self.layout.clone()))
+    }
+
+    /// A copy on another device, or on another stream of this one, in the same order. Returns at once.
+    ///
+    /// # Cost
+    /// One copy over the bus between the devices where there is one, else through the host; ordered with both home streams.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `DeviceLost`; `InCapture` where the devices are two.
+    ///
+    /// ```no_run
+    /// use gpu_array::{GpuArray, gpu_driver::Device};
+    /// let x = GpuArray::from_vec(&Device::new(0)?, vec![1.0, 2.0, 3.0])?;
+    /// let y = x.to_device(&Device::new(1)?)?;
+    /// assert_eq!(y.device().ordinal(), 1);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    #[doc(alias("asarray", "copy_from_peer", "memcpy_peer"))]
+    #[track_caller]
+    pub fn to_device(&self, home: impl Into<Stream>) -> Result<Self> {
+        self.pending.check()?;
+        let mut data = device::allocate(&home.into(), self.data.len())?;
+        data.as_mut_slice().copy_from_peer(self.data())?;
+        Ok(Self::from_parts(data, self.layout.clone()))
     }
 
     /// The elements, counted in C order, in another shape, of which one length may be [`INFER`](crate::INFER). No element moves.

@@ -25,6 +25,21 @@
 //! let w = z * 0.5 + y; // operands by value are given up, and their memory with the expression
 //! # Ok::<(), gpu_array::ArrayError>(())
 //! ```
+//! Kernels from strings take arrays by reference, as CuPy's `RawKernel` does:
+//! ```no_run
+//! use gpu_array::{GpuArray, gpu_driver::{Device, LaunchConfig}};
+//!
+//! let device = Device::first()?;
+//! let add = device.compile(r#"extern "C" __global__ void add(const float *x, const float *y, float *z, int n) {
+//!     int i = blockIdx.x * blockDim.x + threadIdx.x;
+//!     if (i < n) z[i] = x[i] + y[i];
+//! }"#)?.function("add")?;
+//! let x = GpuArray::arange(&device, 0.0f32, 25.0, 1.0)?.into_shape((5, 5))?;
+//! let mut z = x.zeros_like()?;
+//! // SAFETY: the kernel stays within 25 elements of each, and each thread writes its own.
+//! unsafe { add.launch(LaunchConfig::for_elements(25), (&x, &x, &mut z, 25), x.stream())? };
+//! # Ok::<(), gpu_array::ArrayError>(())
+//! ```
 //! The crate has owned arrays in C, Fortran or any other order of their axes, their creation, views of any part of them ([`GpuView`],
 //! [`GpuViewMut`]) with ndarray's slices and NumPy's reshaping and broadcasting, and copies from and to ndarray, through pinned memory
 //! ([`PinnedArray`]) also while the host goes on; [joined arrays](concatenate()) and their parts; [expressions](expression) of arrays on a GPU
@@ -36,11 +51,14 @@
 //! in `gpu-sparse`, kernels from strings in `gpu-algos` (`kernels`) and `gpu-driver`.
 //!
 //! # From NumPy and CuPy
-//! The file `NUMPY.md` of the crate has some 350 lines more, each with a test.
+//! The file `NUMPY.md` of the crate has some 360 lines more, each with a test.
 //!
 //! | NumPy, CuPy | here |
 //! |---|---|
 //! | `asarray(h)`, `asnumpy(x)`, `x.item()` | [`GpuArray::from_ndarray`]`(&device, &h)?`, `x.to_ndarray()?`, `x.get()?` |
+//! | `x.shape`, `x.ndim`, `x.dtype`, `x.device` | `x.shape()`, `x.ndim()`, `x.dtype()`, `x.device()` |
+//! | `asarray(x)` within another `Device` | `x.to_device(&other)?`: nothing is copied to another device by itself |
+//! | `get_array_module(x)` | functions [generic over the place](expression#functions-of-arrays-of-either-place) |
 //! | `zeros`, `full`, `arange` | `GpuArray::<f32, _>::zeros(&device, (2, 3))?`, `full(&device, (2, 3), 1.0f32)?`, `arange(&device, 0, 10, 1)?` |
 //! | `ones`, `linspace(0, 1, 5)`, `eye(3)` | `ones(&device, (2, 3))?`, `linspace(&device, 0.0f32, 1.0, 5)?`, `eye(&device, 3)?` |
 //! | `array([1, 2])`, `zeros_like(x)`, `full_like(x, 7)` | [`GpuArray::from_vec`]`(&device, vec![1, 2])?`, `x.zeros_like()?`, `x.full_like(7)?` |
@@ -56,6 +74,7 @@
 //! | `scipy.special.erf`, `gammaln`, `gamma`, `j0`, `jn(n, x)` | `x.erf()`, `x.log_gamma()`, `x.gamma()`, `x.j0()`, `x.jn(n)` |
 //! | `x.astype(float32)`, `isnan(x)` | `x.cast::<f32>().eval()?`, `x.is_nan().eval()?` |
 //! | `x.astype(float16)`, `x.astype(ml_dtypes.bfloat16)` | `x.cast::<`[`f16`](struct@f16)`>().eval()?`, `x.cast::<`[`bf16`](struct@bf16)`>().eval()?` |
+//! | `x[1, 2]`, `x[1, 2] = 7` | `x.slice(s![1, 2])?.get()?`, `x.slice_mut(s![1, 2])?.fill(7.0)?` |
 //! | `x[1:, ::2]`, `x[:, 1] = 0` | `x.slice(s![1.., ..;2])?`, `x.slice_mut(s![.., 1])?.fill(0.0)?` |
 //! | `x[mask] = 0`, `copyto(x, y, where=mask)` | `x.assign_where(&mask, 0.0)?`, `x.assign_where(&mask, &y)?` |
 //! | `put(x, i, v)`, `x.flat[i] = v` | `x.put(&i, &v)?`, `x.put(&i, 0.0)?`: flat indices; the last of several values stays |
@@ -69,6 +88,8 @@
 //! | `x[i, :]`, `take(x, i, axis=1)`, `take_along_axis` | [`take_axis`](expression::take_axis)`(&x, &i, Axis(0), Outside::Wrap).eval()?`, [`take_along_axis`](expression::take_along_axis) |
 //! | `x.copy()`, `y[...] = x` | `x.try_clone()?`, `y.assign(&x)?` |
 //! | `x.sum(axis=0)`, `cumsum`, `x[mask]` | in `gpu-algos`: `x.sum().axis(Axis(0)).eval()?`, `x.cumsum().eval()?`, `x.select(&mask).eval()?` |
+//! | `sqrt(x.sum(axis=0))` | in `gpu-algos`: `x.sum().axis(Axis(0)).into_expr().sqrt()`; operators need no `into_expr` |
+//! | `sort`, `argsort`, `unique`, `percentile`, `histogram`, `fft` | not here; the end of `NUMPY.md` names a way round each |
 //! | `x @ y`, `einsum("ij,kj->ik", x, y)`, `kron(x, y)` | in `gpu-algos`: `x.matmul(&y).eval()?`, `einsum("ij,kj->ik", [&x, &y])?`, `kron(&x, &y)?` |
 //!
 //! # Features
@@ -106,6 +127,7 @@ mod element;
 mod error;
 pub mod exchange;
 pub mod expression;
+mod kernel_argument;
 mod layout;
 mod meshgrid;
 mod methods;

@@ -4,14 +4,15 @@ use std::{ffi::c_void, fmt};
 
 use crate::raw::CUdeviceptr;
 
-use crate::{Argument, DevicePod, DeviceVec, Result, Stream, signature::ArgumentType};
+use crate::{Argument, DevicePod, DeviceVec, In, InOut, Result, Stream, signature::ArgumentType};
 
 /// A value that a launch of a [`Function`](crate::Function) takes.
 ///
 /// | in Rust | the parameter in CUDA C++ |
 /// |---|---|
 /// | numbers, `bool`, `usize`, each [`DevicePod`] | the same, by value |
-/// | [`In`](crate::In), [`Out`](crate::Out), [`InOut`](crate::InOut): device memory | `const T *`, `T *` |
+/// | [`In`](crate::In), [`Out`](crate::Out), [`InOut`](crate::InOut): device memory, and parts of it | `const T *`, `T *` |
+/// | `&DeviceVec<T>`, `&mut DeviceVec<T>`, and with gpu-array `&GpuArray`, `&mut GpuArray` | `const T *`, `T *`: `input()` and `in_out()` of the memory |
 /// | `&[T]`, `&Vec<T>`, `&[T; N]` | `const T *`: a copy in device memory, made before the launch |
 /// | `&mut [T]`, `&mut Vec<T>`, `&mut [T; N]` | `T *`: a copy as above, which is copied back after the launch |
 /// | [`HostOut`] | `T *`: zeros, which are copied back after the launch |
@@ -179,6 +180,28 @@ host! {
     (T: DevicePod) &'a [T], &'a mut [T];
     (T: DevicePod) &'a Vec<T>, &'a mut Vec<T>;
     (T: DevicePod, const N: usize) &'a [T; N], &'a mut [T; N];
+}
+
+// SAFETY: as the buffer's `input` says.
+unsafe impl<'a, T: DevicePod> LaunchArgument for &'a DeviceVec<T> {
+    type Staged = Direct<In<'a, T>>;
+    fn describe() -> ArgumentType {
+        <In<'a, T> as LaunchArgument>::describe()
+    }
+    fn stage(self, stream: &Stream) -> Result<Self::Staged> {
+        self.input().stage(stream)
+    }
+}
+
+// SAFETY: as the buffer's `in_out` says.
+unsafe impl<'a, T: DevicePod> LaunchArgument for &'a mut DeviceVec<T> {
+    type Staged = Direct<InOut<'a, T>>;
+    fn describe() -> ArgumentType {
+        <InOut<'a, T> as LaunchArgument>::describe()
+    }
+    fn stage(self, stream: &Stream) -> Result<Self::Staged> {
+        self.in_out().stage(stream)
+    }
 }
 
 // SAFETY: a pointer to memory of this launch alone.

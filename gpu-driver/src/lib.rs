@@ -24,6 +24,23 @@
 //! A launch compares its arguments with the compiled kernel ([`Function::launch`]); slices of the host may stand among them.
 //! Kernels that ship with a crate are typed instead: see [`Entry`] and [`Registry`].
 //!
+//! # From CuPy
+//! `PYCUDA.md` of the crate has PyCUDA's services, each with a test.
+//!
+//! | CuPy | here |
+//! |---|---|
+//! | `f = RawKernel(text, "f")` | `let f = device.compile(text)?.function("f")?` |
+//! | `f((4,), (32,), (x, y, n))` | `unsafe { f.launch(LaunchConfig::new(4, 32), (&x, &mut y, n), &stream)? }`: [`LaunchArgument`] lists the arguments |
+//! | `RawModule(code=text, options=…, name_expressions=["g<float>"])` | `device.compile(Program::from(text).option("…").name_expression("g<float>"))?` |
+//! | `module.get_function("g<float>")`, `get_global("factors")` | `module.function("g<float>")?`, `module.global::<f32>("factors")?`, to `read` and `write` |
+//! | `cuda.Device(1)`, `runtime.getDeviceCount()`, `device.mem_info` | [`Device::new`]`(1)?`, [`Device::count`]`()?`, `device.memory()?`: free and all bytes |
+//! | `with cuda.Device(1):`, `with stream:` | there is no current device or stream: each new object is given a `&device` or `&stream` |
+//! | `cuda.Stream()`, `cuda.Event()`, `get_elapsed_time(start, end)` | [`Stream::new`]`(&device)?`, [`Event::new`]`(&device)?`, `end.elapsed_ms_since(&start)?` |
+//! | `get_default_memory_pool()`: `used_bytes()`, `total_bytes()` | `device.pool_use()?`: bytes in use and reserved, and their peaks |
+//! | its `free_all_blocks()`, `set_limit(size=n)` | `device.trim_pool(0)?`, `device.set_pool_limit(n)` |
+//! | `ElementwiseKernel`, `ReductionKernel`, `fuse` | in `gpu-algos` ([below](#the-crates-above)), its module `kernels`; expressions of `gpu-array` are fused as they are |
+//! | `cupyx.jit.rawkernel` | not here: kernels are written in CUDA C++ |
+//!
 //! # The crates above
 //! Arrays with NumPy's operators and expressions (`GpuArray`, `&x * 2.0 + 1.0`) are in the crate `gpu-array`; reductions, scans, selection, matrix
 //! products and kernels of one's own from their element's formula in `gpu-algos` (`use gpu_algos::prelude::*` gives arrays `sum`, `cumsum`,
@@ -144,6 +161,8 @@ pub use pointer::{MemoryKind, PointerFacts};
 pub use pool::{AllocationTrace, PoolUse, TracedAllocation};
 pub use preload::Preload;
 pub use scratch::SCRATCH_COUNTERS;
+#[doc(hidden)]
+pub use signature::ArgumentType;
 pub use stream::Stream;
 pub use tensor_map::{Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP};
 pub use texture::{AddressMode, ArrayShape, Channel, CudaArray, MipmappedArray, Sampling, Surface, Texture};

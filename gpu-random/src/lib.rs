@@ -38,6 +38,21 @@
 //! let x: f64 = rng.random();
 //! assert!((0.0..1.0).contains(&x));
 //! ```
+//! # From NumPy and CuPy
+//! | NumPy, CuPy | here |
+//! |---|---|
+//! | `default_rng(1234)`, `cupy.random.seed(1234)` | `let mut rng = `[`Philox::new`](Generator::new)`(1234)`; each generator has a seed of its own |
+//! | `rng.random((2, 3))` in [0, 1) | `rng.gen_half_open::<f64, _>(&device, (2, 3))?` |
+//! | `curand`'s uniform numbers in (0, 1] | `rng.gen_uniform::<f32, _>(&device, (2, 3))?` |
+//! | `rng.uniform(a, b, n)` | `(rng.gen_half_open::<f64, _>(&device, n)? * (b - a) + a).eval()?` |
+//! | `rng.integers(0, 10, n)` | `rng.gen_range(&device, n, 0..10)?` |
+//! | `rng.standard_normal(n)`, `rng.normal(5, 2, n)` | `rng.gen_normal(&device, n)?`, `rng.gen_normal_with(&device, n, 5.0, 2.0)?` |
+//! | `rng.lognormal`, `exponential`, `poisson`, `binomial` | `gen_log_normal`, `gen_exponential`, `gen_poisson`, `gen_binomial`; `gen_bernoulli` of coins |
+//! | `rng.choice(x, n)` | with `gpu_array`: `take(&x, &rng.gen_range(&device, n, 0..len)?, Outside::Wrap).eval()?` |
+//! | `rng.choice(k, n, p=p)` | `rng.gen_discrete(&device, n, &`[`Discrete`]`::new(&p)?)?` |
+//! | `rng.choice(x, n, replace=False)`, `permutation`, `shuffle` | not here: on the host, by `rand` over a [`PhiloxRng`] |
+//! | `gamma`, `beta`, `multivariate_normal` | not here; `gen_normal` and a product with a Cholesky factor give the last |
+//!
 //! # In kernels of one's own
 //! [`HEADERS`] bring the same generators to CUDA C++: `init`, `next`, `uniform`, `normal`, as cuRAND's device API has them.
 //!

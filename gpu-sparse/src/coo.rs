@@ -83,6 +83,11 @@ impl<T: Scalar> CooMatrix<T> {
         Ok(matrix)
     }
 
+    /// Number of rows and of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows, self.cols)
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

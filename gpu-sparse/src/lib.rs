@@ -57,13 +57,20 @@
 //! | `csr_matrix((data, indices, indptr), shape)` | [`CsrMatrix::from_parts`]`(rows, cols, indptr, indices, data)?` |
 //! | `a.indptr`, `a.indices`, `a.data` | `a.row_starts()`, `a.columns()`, `a.values()` |
 //! | `coo_matrix((data, (i, j)), shape).tocsr()` | [`CooMatrix::from_triplets`]`(rows, cols, i, j, data)?.to_csr()`, or [`CooMatrix::from_entries`] |
-//! | `mmread`, `mmwrite` | [`io::read_matrix_market`], [`io::write_matrix_market`] |
-//! | `A @ x`, `A.T @ x`, `A.toarray()` | `a.matvec(&x)?`, `a.matvec_transpose(&x)?`, `a.to_dense()?` |
+//! | `csr_array(dense)`, `eye_array(n)`, `A.toarray()` | `CsrMatrix::from_dense(&dense)?`, `CsrMatrix::<f64>::identity(n)?`, `a.to_dense()?` |
+//! | `mmread`, `mmwrite` | [`io::read_matrix_market`]`::<f64>("a.mtx.gz")?`, [`io::write_matrix_market`]; of vectors [`io::read_vector`], [`io::write_vector`] |
+//! | `print(A)`, `A.shape`, `A.nnz` | `println!("{a}")`, `a.shape()`, `a.nnz()` |
+//! | `A[i, j]`, `A[2:5]`, `A.diagonal()`, `A.T` | `a.get(i, j)`, `a.submatrix(2..5, 0..a.cols())?`, `a.diagonal()`, `a.transpose()` |
+//! | `A @ x`, `A.T @ x` | `a.matvec(&x)?`, `a.matvec_transpose(&x)?`; on a device the transpose is a matrix of its own, `a.transpose().to_device(&device)?` |
+//! | `A * 2`, `A.astype(float32)` | `a.scale(2.0)`, in place; `a.map_values(\|value\| value as f32)` |
+//! | `A + B`, `A @ B` | on the host, by the crate `sprs`: [`CsrMatrix::to_sprs`] |
 //! | `cg(A, b)` | [`linalg::cg`]`(&a, &b).solve()?`; on a GPU with a [`DeviceMatrix`] |
 //! | its `x0`, `rtol`, `atol`, `maxiter` | `.x0(&guess)`, `.rtol(1e-8)`, `.atol(0.0)`, `.maxiter(1000)` |
 //! | its `M`, `callback` | `.preconditioner(linalg::Jacobi)` or `(&m)`; `.callback(\|progress\| …)`, or `monitor`, for which no device waits |
 //! | its `info` | `solution.status`, `solution.is_converged()` |
-//! | `LinearOperator((n, n), matvec=f)` | [`linalg::from_fn`]`(n, f)` |
+//! | `LinearOperator((n, n), matvec=f)` | [`linalg::from_fn`]`(n, f)` of slices of the host; on a device not here: the loop of `a.matvec(&p)?`, `dot` and `+=` is the user's |
+//! | `spsolve`, `splu`, `minres`, `gmres`, `bicgstab` | not here; a symmetric positive definite system is for [`linalg::cg`] |
+//! | `eigsh`, `svds`, `expm` | not here |
 //!
 //! # Errors of several crates
 //! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns [`Result`], `?`
@@ -87,6 +94,7 @@ pub mod linalg;
 mod memory;
 mod packets;
 mod partition;
+mod print;
 mod product;
 mod registry;
 mod scalar;

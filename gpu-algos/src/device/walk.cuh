@@ -15,6 +15,8 @@ template <int OPERANDS> __device__ __forceinline__ void add_place(Offsets<OPERAN
                                                                   const AxisParams<OPERANDS> *axes,
                                                                   int first, int rank,
                                                                   uint64_t place, bool wide) {
+    // Copies of the loop's body would be most of the code of kernels of strided operands.
+#pragma unroll 1
     for (int d = first; d < rank; d++) {
         const AxisParams<OPERANDS> &axis = axes[d];
         uint64_t c = place;

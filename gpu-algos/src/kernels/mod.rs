@@ -22,6 +22,17 @@
 //! [`ElementwiseKernel`] makes kernels from strings at run time. Reductions ([`reduction_kernel!`](crate::reduction_kernel), [`ReductionKernel`]) and
 //! scans ([`scan_kernel!`](crate::scan_kernel), [`ScanKernel`], [`ArrayScanKernel`]) take a user's operator.
 //!
+//! # From CuPy
+//! | CuPy | here |
+//! |---|---|
+//! | `ElementwiseKernel("float32 x, float32 y", "float32 z", text, "name")` | [`elementwise_kernel!`](crate::elementwise_kernel): arrays are indexed, `z[i] = x[i] + y[i]`, and written where they are |
+//! | `raw T x` | `x: &[f32; _]`: an array of any length |
+//! | a scalar for an array; arrays that are broadcast | `x: f32` is a kernel of its own; `&y.broadcast((2, 5))?.to_standard_layout()?`, or an expression in the kernel's place |
+//! | type-generic `T x` | one declaration for each type by a macro of Rust, or `ElementwiseKernel::new(&format!("const {t} *x, {t} *z"), text)?` |
+//! | `ReductionKernel` with `axis=1` and a text after the reduction | [`reduction_kernel!`](crate::reduction_kernel) has neither: `x.square().sum().axis(Axis(1)).into_expr().sqrt()` |
+//! | `fuse` | [expressions](gpu_array::expression) are fused as they are |
+//! | `RawKernel`, `RawModule` | [`Device::compile`](gpu_array::gpu_driver::Device::compile), which takes `&x` and `&mut x` of arrays |
+//!
 //! # Names in the text
 //! * `i` and `n`, 64-bit signed integers: the place, and the length of the arrays. The text runs once for each place, in no specified order and
 //!   thread. A `return` ends the place.

@@ -221,11 +221,12 @@ where
 /// # Example
 /// ```no_run
 /// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, linalg::det};
-/// use ndarray::array;
+/// use ndarray::{Axis, array};
 ///
 /// let device = Device::first()?;
 /// let a = GpuArray::from_ndarray(&device, &array![[[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [2.0, 4.0]]])?;
 /// assert_eq!(det(&a).eval()?.to_ndarray()?, array![-2.0, 0.0]);
+/// assert_eq!(det(a.index_axis(Axis(0), 0)?).get()?, -2.0); // of one matrix
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 ///

@@ -23,6 +23,10 @@
 //! are one vector, for all matrices, or a stack of matrices, with a column for each side; stacks are broadcast. That is NumPy 2's rule, and that of matrix
 //! products. A vector for each matrix is a matrix of one column: `b.insert_axis(Axis(1))?`.
 //!
+//! # Not here
+//! Norms are [reductions](crate::Reductions): `a.norm_l2()`. Eigenvalues and singular values (`eigh`, `svd`) are not here, nor matrices of more than 64 rows;
+//! least squares are `(q, r) = qr(&a)` and `solve_triangular(&r, &q.t().matmul(&b), Triangle::Upper)`.
+//!
 //! # Matrices without a result
 //! A singular matrix, or one that is not positive definite, never passes silently. `eval` and `write_into` wait and return an error with the
 //! index of the first such matrix and the number of its first failing pivot; `eval_with_info` waits for nothing and gives each matrix its number, as

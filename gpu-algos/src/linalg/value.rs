@@ -223,6 +223,16 @@ impl<'a, T: LinalgElement, K: Dimension> LinalgValue<'a, T, K> {
     }
 }
 
+impl<T: LinalgElement> LinalgValue<'_, T, Ix0> {
+    /// The value of one matrix, such as its determinant: computes it, waits, and copies it to the host.
+    ///
+    /// # Errors
+    /// As [`LinalgValue::eval`]; `DeviceLost` when a kernel faulted.
+    pub fn get(&self) -> Result<T> {
+        Ok(self.eval()?.get()?)
+    }
+}
+
 impl<T: LinalgElement> fmt::Debug for LinalgCall<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shape = |operand: &ArrayOperand<'_, T>| match &operand.assembled {

@@ -63,7 +63,7 @@ use crate::{Result, common::operand::Receiver};
 /// assert_eq!(a.matmul(&x).eval()?.to_ndarray()?, array![-1.0, -1.0]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
-#[doc(alias("gemm", "gemv", "@"))]
+#[doc(alias("gemm", "gemv", "dot", "mm", "@"))]
 pub trait Matmul<'a>: Receiver<'a, Backend = Gpu> + Sized {
     /// The matrix product with `other`: NumPy's `a @ b`.
     fn matmul<R>(self, other: R) -> MatrixProduct<'a, Self::Elem, <Self::Dim as MatmulDim<R::Dim>>::Product>

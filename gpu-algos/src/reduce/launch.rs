@@ -93,7 +93,7 @@ fn kernel(
     device: &Device,
 ) -> Result<GeneratedKernel> {
     let mut key: SmallVec<[u64; 64]> = SmallVec::new();
-    key.extend_from_slice(&[SPACE.word(), policy.algorithm as u64, operator.key()]);
+    key.extend_from_slice(&[SPACE.word(), policy.algorithm as u64, policy.form.into(), operator.key()]);
     source.add_key(&mut key);
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program(source, operator, policy)))?)
 }

@@ -23,14 +23,21 @@ impl<'a> Located<'a> {
         Self { leaves, axes, bases: each.collect() }
     }
 
-    /// Whether all values go to one result, with all leaves contiguous and aligned alike.
+    /// Whether all packs can be loaded as they lie: there is one reduced axis, and leaves are contiguous and aligned along the axis that threads go
+    /// along, or repeated beside others where that is an outer one. Only packs of one result may be cut.
     pub(super) fn is_contiguous(&self, width: usize) -> bool {
         let axes = self.axes;
-        if axes.along_outer || !axes.outer.is_empty() || axes.reduced.len() > 1 {
+        let has_one = axes.outer.is_empty();
+        let along = if axes.along_outer { &axes.outer[0] } else { &axes.reduced[0] };
+        if axes.reduced.len() != 1 || !(has_one || along.length.is_multiple_of(width)) {
             return false;
         }
-        let peel = self.peel(width);
-        (0..self.leaves.len()).all(|leaf| self.kind(leaf, peel, width) == PACKED)
+        let peel = if has_one { self.peel(width) } else { 0 };
+        (0..self.leaves.len()).all(|leaf| match self.kind(leaf, peel, width) {
+            PACKED => true,
+            CONSTANT => axes.along_outer && self.leaves.len() > 1,
+            _ => false,
+        })
     }
 
     /// Elements before the first one that align the packs of the first leaf in memory, along the one reduced axis.

@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use gpu_array::{
     DType,
-    expression::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, divisor},
+    expression::{AxisParams, LeafParams, MAX_AXES, divisor},
     gpu_driver::{Header, LaunchConfig, joined_text, kernel_constants, kernel_params},
 };
 use smallvec::SmallVec;
@@ -24,6 +24,10 @@ kernel_constants! {
     const CONSTANTS: &str;
     /// Bytes of the counters at the head of `Stream::with_scratch`, behind which the states begin.
     pub(super) const COUNTER_BYTES: usize = 16384;
+    /// The form of a kernel for one reduced axis and leaves in memory that are all `PACKED`, or along an outer axis some of several `CONSTANT`.
+    pub(super) const CONTIGUOUS: u32 = 1;
+    /// The form of a kernel for one result.
+    pub(super) const ONE_RESULT: u32 = 2;
 }
 const _: () =
     assert!(COUNTER_BYTES == gpu_array::gpu_driver::SCRATCH_COUNTERS, "the counters of a stream's scratch memory");
@@ -53,10 +57,8 @@ kernel_params! {
         reduced_rank: u32,
         /// Kept axes.
         outer_rank: u32,
-        /// Whether there is one reduced axis, and all leaves in memory are `PACKED`. Along an outer axis some of several may be `CONSTANT`.
-        is_plain: u32,
         /// Whether some number of places has more than 31 bits.
-        is_wide: u64;
+        is_wide: u32;
         /// The address of each result of the operator.
         targets: ["uint64_t"; "decltype(O::finalize(O::to_partial(O::identity()), 0))::SIZE"],
         /// The leaves.
@@ -103,11 +105,6 @@ pub(super) fn launch<K>(
             kind: located.kind(leaf, grid.peel, policy.vector_size as usize),
         })
         .collect();
-    let is_plain = axes.reduced.len() == 1
-        && leaf_params.iter().all(|leaf| {
-            let is_repeated = leaf.kind == CONSTANT && axes.along_outer && leaves.len() > 1;
-            leaf.kind == PACKED || is_repeated
-        });
     let target =
         |(&target, dtype): (&u64, DType)| target.wrapping_add_signed(axes.result_offset as i64 * dtype.bytes() as i64);
     let mut params = Words::new();
@@ -124,7 +121,6 @@ pub(super) fn launch<K>(
             log_threads: grid.log_threads,
             reduced_rank: axes.reduced.len() as u32,
             outer_rank: axes.outer.len() as u32,
-            is_plain: is_plain.into(),
             is_wide: (grid.packs > limit || count > limit || results > limit).into(),
         },
         targets: targets.iter().zip(operator.results()).map(target),

@@ -2,7 +2,11 @@
 
 use gpu_array::{expression::LoweredLeaf, gpu_driver::Arch};
 
-use super::{axes::Axes, leaves::Located};
+use super::{
+    axes::Axes,
+    leaves::Located,
+    params::{CONTIGUOUS, ONE_RESULT},
+};
 use crate::common::{
     launch::tuned,
     operator::{DeviceOperator, OperatorKind},
@@ -21,7 +25,8 @@ pub(crate) enum ReduceAlgorithm {
 
 /// The kernel with its template arguments.
 ///
-/// Measured on an H200: NVRTC's option `--Ofast-compile=mid` compiles these kernels in 0.2 s in place of 0.3 to 1.3 s, and all of them run 5 to 9 times
+/// A kernel has the loop over packs of one form alone, plain or any, and one way to combine blocks: with all of them NVRTC 13.0 took 0.4 to 0.85 s for
+/// `reduce_rows`, now 0.17 to 0.35 s. Measured on an H200: NVRTC's option `--Ofast-compile=mid` compiles in 0.2 s, and all kernels run 5 to 9 times
 /// slower.
 ///
 /// Where leaves are not plain, `reduce_columns` has half as many packs in flight. With all of them, sums of 8192^2 f32 over two axes that are not
@@ -39,6 +44,8 @@ pub(crate) struct ReducePolicy {
     pub(crate) vector_size: u32,
     /// Packs of a thread whose loads are in flight at once.
     pub(crate) vectors_per_thread: u32,
+    /// The form of `reduce_rows` or `reduce_columns`: [`CONTIGUOUS`] and [`ONE_RESULT`].
+    pub(crate) form: u32,
 }
 
 /// Numbers that depend on the architecture.
@@ -114,34 +121,44 @@ impl ReducePolicy {
         operator: &DeviceOperator,
         tuning: &ReduceTuning,
     ) -> Self {
-        if axes.along_outer {
-            return Self::columns(leaves, operator, tuning);
-        }
-        let rows = Self::rows(leaves, operator, tuning);
-        let algorithm = match is_for_all(operator) && Located::of(leaves, axes).is_contiguous(rows.vector_size as usize)
-        {
-            true => ReduceAlgorithm::All,
-            false => ReduceAlgorithm::Rows,
+        let policy = match axes.along_outer {
+            true => Self::columns(leaves, operator, tuning),
+            false => Self::rows(leaves, operator, tuning),
         };
-        Self { algorithm, ..rows }
+        let is_contiguous = Located::of(leaves, axes).is_contiguous(policy.vector_size as usize);
+        match policy.algorithm {
+            ReduceAlgorithm::Columns => policy.formed(is_contiguous, false),
+            _ if is_contiguous && axes.outer.is_empty() && is_for_all(operator) => policy.for_all(),
+            _ => policy.formed(is_contiguous && operator.is_commutative(), axes.outer.is_empty()),
+        }
     }
 
-    /// The policy of the kernel `reduce_rows`; `reduce_all` has the same numbers.
+    /// This policy for plain leaves or any, and for one result or any number.
+    pub(super) fn formed(self, is_contiguous: bool, has_one: bool) -> Self {
+        Self { form: if is_contiguous { CONTIGUOUS } else { 0 } | if has_one { ONE_RESULT } else { 0 }, ..self }
+    }
+
+    /// The policy of the kernel `reduce_all`, which has the numbers of `reduce_rows`.
+    pub(super) fn for_all(self) -> Self {
+        Self { algorithm: ReduceAlgorithm::All, form: 0, ..self }
+    }
+
+    /// The policy of the kernel `reduce_rows` for any leaves and results.
     pub(super) fn rows(leaves: &[LoweredLeaf<'_>], operator: &DeviceOperator, tuning: &ReduceTuning) -> Self {
         let ((width, packs), threads) = (pack(leaves, operator, tuning), tuning.row_threads);
         let (vector_size, vectors_per_thread) = (width as u32, packs as u32);
         let most_blocks = tuning.busy_row_threads / threads;
-        Self { algorithm: ReduceAlgorithm::Rows, threads, most_blocks, vector_size, vectors_per_thread }
+        Self { algorithm: ReduceAlgorithm::Rows, threads, most_blocks, vector_size, vectors_per_thread, form: 0 }
     }
 
-    /// The policy of the kernel `reduce_columns`.
+    /// The policy of the kernel `reduce_columns` for any leaves.
     pub(super) fn columns(leaves: &[LoweredLeaf<'_>], operator: &DeviceOperator, tuning: &ReduceTuning) -> Self {
         let ((width, packs), threads) = (pack(leaves, operator, tuning), tuning.column_threads);
         // A thread has a state for each element of a pack.
         let (most_width, most_packs) = if operator.is_large() { (2, 4) } else { (8, 8) };
         let (vector_size, vectors_per_thread) = (width.min(most_width) as u32, packs.min(most_packs) as u32);
         let most_blocks = tuning.busy_column_threads / threads;
-        Self { algorithm: ReduceAlgorithm::Columns, threads, most_blocks, vector_size, vectors_per_thread }
+        Self { algorithm: ReduceAlgorithm::Columns, threads, most_blocks, vector_size, vectors_per_thread, form: 0 }
     }
 
     /// Threads of a block; `reduce_all` has the collecting warp besides.
@@ -151,13 +168,13 @@ impl ReducePolicy {
 
     /// The kernel with its template arguments.
     pub(crate) fn template(&self, expression: &str, operator: &str) -> String {
-        let Self { algorithm, threads, vector_size, vectors_per_thread, .. } = self;
-        let kernel = match algorithm {
-            ReduceAlgorithm::All => "reduce_all",
-            ReduceAlgorithm::Rows => "reduce_rows",
-            ReduceAlgorithm::Columns => "reduce_columns",
+        let Self { algorithm, threads, vector_size, vectors_per_thread, form, .. } = self;
+        let (kernel, form) = match algorithm {
+            ReduceAlgorithm::All => ("reduce_all", String::new()),
+            ReduceAlgorithm::Rows => ("reduce_rows", format!(", {form}")),
+            ReduceAlgorithm::Columns => ("reduce_columns", format!(", {form}")),
         };
-        format!("gpu::reduce::{kernel}<{expression}, {operator}, {threads}, {vector_size}, {vectors_per_thread}>")
+        format!("gpu::reduce::{kernel}<{expression}, {operator}, {threads}, {vector_size}, {vectors_per_thread}{form}>")
     }
 }
 

@@ -7,7 +7,7 @@ use gpu_array::{
 
 use super::{
     launch::{REDUCE, program},
-    policy::{ReduceAlgorithm, ReducePolicy, ReduceTuning, is_for_all},
+    policy::{ReducePolicy, ReduceTuning, is_for_all},
 };
 use crate::common::{
     operator::{DeviceOperator, OperatorKind},
@@ -64,17 +64,21 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     })
 }
 
-/// Adds the kernels of a reduction.
+/// Adds the kernels of a reduction: those of several results, and that of one result of contiguous arrays.
 fn add(registry: Registry, source: &impl ValueSource, operator: &DeviceOperator, along_outer: bool) -> Registry {
     let (leaves, tuning) = (source.leaves(), ReduceTuning::of(ARCH));
-    let policy = match along_outer {
-        true => ReducePolicy::columns(&leaves, operator, tuning),
-        false => ReducePolicy::rows(&leaves, operator, tuning),
+    let policies = match along_outer {
+        true => {
+            let columns = ReducePolicy::columns(&leaves, operator, tuning);
+            vec![columns, columns.formed(true, false)]
+        }
+        false => {
+            let rows = ReducePolicy::rows(&leaves, operator, tuning);
+            let one = if is_for_all(operator) { rows.for_all() } else { rows.formed(operator.is_commutative(), true) };
+            vec![rows, rows.formed(operator.is_commutative(), false), one]
+        }
     };
-    let registry = registry.with_sample(REDUCE.name, program(source, operator, &policy));
-    if along_outer || !is_for_all(operator) {
-        return registry;
-    }
-    let policy = ReducePolicy { algorithm: ReduceAlgorithm::All, ..policy };
-    registry.with_sample(REDUCE.name, program(source, operator, &policy))
+    policies
+        .iter()
+        .fold(registry, |registry, policy| registry.with_sample(REDUCE.name, program(source, operator, policy)))
 }

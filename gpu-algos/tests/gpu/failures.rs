@@ -538,6 +538,20 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "LinalgValue::get",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1), (Copy, 1)],
+        sweep: |call| {
+            of_matrices(
+                call,
+                |a| linalg::det(a.index_axis(Axis(0), 1)?).get(),
+                |&got| {
+                    ensure_eq!(got, -8.0);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "LinalgValue::eval_with_info",
         makes: &[(Allocation, 2), (ModuleLoad, 1), (Launch, 1)],
         sweep: |call| {

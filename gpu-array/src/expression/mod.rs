@@ -24,6 +24,23 @@
 //! | sharing | a value that is used twice, by a clone or a reference, is computed once |
 //! | | an array that is used twice in one shape is read once, among the first 64 of an expression |
 //!
+//! # Functions of arrays of either place
+//! CuPy's `get_array_module` is a function of anything that is an expression: one text for arrays of a GPU, of the host, and parts of larger expressions.
+//! ```
+//! use gpu_array::{Float, expression::{Expr, IntoExpr, host}};
+//!
+//! /// `log(1 + exp(x))` without overflow.
+//! fn softplus<'a, T: Float, X: IntoExpr<'a, Elem = T>>(x: X) -> Expr<'a, T, X::Dim, X::Backend> {
+//!     let x = x.into_expr();
+//!     x.maximum(T::zero()) + (-x.abs()).exp().log1p()
+//! }
+//! let x = ndarray::array![1000.0, -1000.0];
+//! assert_eq!(softplus(host(&x)).eval()?, ndarray::array![1000.0, 0.0]); // and softplus(&y), softplus(&y - 1.0) of a GpuArray
+//! # Ok::<(), gpu_array::ArrayError>(())
+//! ```
+//! Such a function is also the counterpart of `@cupy.fuse`: nothing is computed before `eval`, and then in one kernel. A closure that is called with
+//! several expressions needs its types, `|d: &Expr<'_, f64, Ix1>| …`; a function is plainer. Reductions of either place ask for `Reduces` of `gpu-algos`.
+//!
 //! # Determinism
 //! Everything has the same bits on the CPU, on every GPU and on the emulated device, but for which NaN it is, and for the mathematical functions,
 //! which keep to the bounds that their documentation gives. On one device the same call gives the same bits.

@@ -4,7 +4,8 @@ use gpu_driver::{Device, Stream};
 use ndarray::{Array, ArrayBase, Axis, DataMut, Dimension, IntoDimension, Ix1, IxDyn, Order, RemoveAxis, SliceArg};
 
 use crate::{
-    ArrayError, Chunks, Element, GpuArray, GpuView, GpuViewMut, Numeric, Result, dense, pending::Pending, transfer,
+    ArrayError, Chunks, DType, Element, GpuArray, GpuView, GpuViewMut, Numeric, Result, dense, pending::Pending,
+    transfer,
 };
 
 /// The methods of `$type` for reading; views of it live for `$life`. It has `layout()` and `data()`.
@@ -24,6 +25,11 @@ macro_rules! read_only {
             /// The distance in elements of neighbours along each axis; negative where an axis is reversed.
             pub fn strides(&self) -> &[isize] {
                 self.layout().strides()
+            }
+
+            /// The element type as a value, which prints under its NumPy name.
+            pub const fn dtype(&self) -> DType {
+                T::DTYPE
             }
 
             /// Number of axes.

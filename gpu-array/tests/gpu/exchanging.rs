@@ -20,7 +20,7 @@ use gpu_array::{
         DlPackUnversioned, FLAG_READ_ONLY, ForeignArray,
     },
 };
-use gpu_driver::{Device, DeviceVec, Stream};
+use gpu_driver::{Device, DeviceVec, LaunchConfig, Stream, emulated::Emulated};
 use ndarray::{Array2, Array3, Ix1, Ix2, Ix3, ShapeBuilder, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
@@ -32,7 +32,70 @@ pub const TESTS: &[Test<Device>] = tests![
     foreign_memory_is_given_back_after_its_last_use,
     read_only_memory_is_not_written,
     the_array_interface_tells_the_facts,
+    arrays_are_arguments_of_kernels,
+    arrays_are_copied_to_other_devices,
 ];
+
+fn arrays_are_arguments_of_kernels(device: &Device) -> Outcome {
+    let text = r#"
+extern "C" __global__ void axpy(float a, const float *x, float *y, const unsigned char *mask) {
+    if (mask[threadIdx.x]) y[threadIdx.x] += a * x[threadIdx.x];
+}"#;
+    let axpy = device.compile(text)?.function("axpy")?;
+    let (x, mask) = (array![[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]], array![true, false, true, true, true, false]);
+    let x = GpuArray::from_ndarray(&Stream::new(device)?, &x)?;
+    let mask = GpuArray::from_ndarray(device, &mask)?;
+    let mut y = GpuArray::full(&Stream::new(device)?, (2, 3), 10.0f32)?;
+    // SAFETY: six threads touch an element each.
+    unsafe { axpy.launch(LaunchConfig::new(1, 6), (2.0f32, &x, &mut y, &mask), &device.stream())? };
+    ensure_eq!(y.to_ndarray()?, array![[12.0, 10.0, 16.0], [18.0, 20.0, 10.0]]);
+    // A view by its memory; elements of another type are told.
+    let (row, mut out) = (x.slice(s![1, ..])?, GpuArray::<f32, _>::zeros(device, 3)?);
+    // SAFETY: three threads touch an element each.
+    unsafe {
+        axpy.launch(LaunchConfig::new(1, 3), (1.0f32, row.as_device_slice()?.input(), &mut out, &mask), row.stream())?;
+    }
+    ensure_eq!(out.to_ndarray()?, array![4.0, 0.0, 6.0]);
+    type Wrong<'a> = (f32, &'a GpuArray<f64, Ix2>, &'a mut GpuArray<f32, Ix2>, &'a GpuArray<bool, Ix1>);
+    let error = axpy.check::<Wrong<'_>>().unwrap_err().to_string();
+    ensure!(error.contains("argument 2 of kernel `axpy`, `x`"), "{error}");
+    // The error of an operator is that of the launch, for a read and for a written array.
+    y += &GpuArray::<f32, _>::zeros(device, 4)?;
+    // SAFETY: nothing is launched.
+    let launches = unsafe {
+        [
+            axpy.launch(LaunchConfig::new(1, 6), (2.0f32, &y, &mut out, &mask), &device.stream()),
+            axpy.launch(LaunchConfig::new(1, 6), (2.0f32, &x, &mut y, &mask), &device.stream()),
+        ]
+    };
+    for result in launches {
+        let error = result.unwrap_err().to_string();
+        ensure!(error.contains("+="), "{error}");
+    }
+    ensure!(y.take_error().is_err());
+    Ok(())
+}
+
+fn arrays_are_copied_to_other_devices(device: &Device) -> Outcome {
+    let h = array![[1, 2, 3], [4, 5, 6]];
+    // The other device is an emulated one where the first is, and a stream of the same where there is one GPU alone.
+    let other = if device.is_emulated() { Emulated::new().open()? } else { Device::new(Device::count()? - 1)? };
+    let side = Stream::new(&other)?;
+    for fortran in [false, true] {
+        let source = if fortran { h.t().as_standard_layout().to_owned().reversed_axes() } else { h.clone() };
+        let mut x = GpuArray::from_ndarray(device, &source)?;
+        let y = x.to_device(&side)?;
+        x.fill(0)?;
+        ensure_eq!((y.device(), y.strides(), y.to_ndarray()?), (&other, x.strides(), h.clone()));
+        x += &GpuArray::<i32, _>::zeros(device, 4)?;
+        ensure!(matches!(x.to_device(&side), Err(ArrayError::Operator { op: "+=", .. })));
+        ensure!(x.take_error().is_err());
+    }
+    let none = GpuArray::<bool, _>::zeros(device, (0, 3))?.to_device(&side)?;
+    ensure_eq!(none.shape(), [0, 3]);
+    ensure_eq!(GpuArray::<f32, _>::zeros(device, 1)?.dtype(), DType::F32);
+    Ok(())
+}
 
 fn an_array_goes_out_and_comes_back(device: &Device) -> Outcome {
     let h = Array2::from_shape_fn((3, 4), |(i, j)| (10 * i + j) as f32);

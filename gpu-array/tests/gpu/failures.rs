@@ -244,6 +244,21 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "GpuArray::to_device",
+        makes: &[(Allocation, 1), (Copy, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| array.to_device(&array.device().stream()),
+                host(),
+                |clone| {
+                    ensure_eq!(clone.to_ndarray()?, host());
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "any::to_ndarray",
         makes: &[(Copy, 1)],
         sweep: |call| {

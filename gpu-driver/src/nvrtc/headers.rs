@@ -28,6 +28,7 @@ const STANDARD: &[Header] = standard! {
     "standard/cuComplex.cuh": "cuComplex.h";
     "standard/cuda_bf16.cuh": "cuda_bf16.h";
     "standard/cuda_fp16.cuh": "cuda_fp16.h";
+    "standard/cupy_complex.cuh": "cupy/complex.cuh";
     "standard/pycuda_complex.cuh": "pycuda-complex.hpp";
     "chain.cuh": "chain.cuh";
     "complex.cuh": "complex.cuh";

@@ -77,6 +77,12 @@ pub use gpu_driver_derive::DevicePod;
 /// # Safety
 /// The type has no padding, no pointer and no invalid bit pattern; its size is that of the CUDA C++ type named by [`DevicePod::CUDA_NAME`], whose
 /// alignment is [`DevicePod::CUDA_ALIGN`]: at least that in Rust, and a divisor of the size.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither plain data of a device nor memory that a kernel takes",
+    note = "elements are numbers and `#[repr(C)]` structures with `#[derive(DevicePod)]`",
+    note = "a launch takes such values, `&x` and `&mut x` of `DeviceVec`, `GpuArray` and memory of the host, and of parts and views \
+            `x.slice(..)?.input()` and `view.as_device_slice()?.input()`"
+)]
 pub unsafe trait DevicePod: Copy + Send + Sync + Debug + 'static {
     /// How the type is written in CUDA C++ (after the prelude and the structures of [`DevicePod::define`]).
     const CUDA_NAME: &'static str;

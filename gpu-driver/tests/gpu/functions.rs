@@ -75,6 +75,21 @@ pub fn slices_of_the_host_are_arguments(device: &Device) -> Outcome {
     Ok(())
 }
 
+pub fn memory_of_the_device_is_an_argument(device: &Device) -> Outcome {
+    let stream = device.stream();
+    let axpy = device.compile(AXPY)?.function("axpy")?;
+    // Homes of their own: a launch on another stream waits for both, and they for it.
+    let x = DeviceVec::from_slice(&Stream::new(device)?, &[1.0f32, 2.0, 3.0])?;
+    let mut y = DeviceVec::from_slice(&Stream::new(device)?, &[10.0f32, 20.0, 30.0])?;
+    // SAFETY: the kernel touches three elements of each.
+    unsafe { axpy.launch(LaunchConfig::for_elements(3), (2.0f32, &x, &mut y, 3u64), &stream)? };
+    ensure_eq!(y.to_vec()?, [12.0, 24.0, 36.0]);
+    axpy.check::<(f32, &DeviceVec<f32>, &mut DeviceVec<f32>, u64)>()?;
+    let error = axpy.check::<(f32, &DeviceVec<f32>, &DeviceVec<f32>, u64)>().unwrap_err().to_string();
+    ensure!(error.contains("argument 3 of kernel `axpy`, `y`"), "{error}");
+    Ok(())
+}
+
 pub fn error_arguments_that_do_not_fit_are_named(device: &Device) -> Outcome {
     let stream = device.stream();
     let axpy = device.compile(AXPY)?.function("axpy")?;
@@ -302,6 +317,7 @@ pub const HEADERS: &str = r#"
 #include <cuda_runtime.h>
 #include <cuComplex.h>
 #include <math_constants.h>
+#include <cupy/complex.cuh>
 #include <pycuda-complex.hpp>
 #include "prelude.cuh"
 
@@ -312,7 +328,8 @@ extern "C" __global__ void use(double *y, float x, int n) {
     __nv_bfloat16 c = __float2bfloat16(x), d = __hmul(c, c);
     cuFloatComplex z = cuCmulf(make_cuFloatComplex(1, 2), make_cuComplex(x, 1));
     pycuda::complex<double> w(x, 1);
-    w = w * w;
+    complex<double> same(w);
+    w = w * same;
     std::int64_t least = INT64_MIN;
     double all[] = {
         (double)FLT_MAX, DBL_EPSILON, (double)INT_MAX, (double)CHAR_BIT, std::sqrt(2.0), (double)std::abs(-x), M_PI,
@@ -374,8 +391,17 @@ pub fn headers_of_c_and_cuda_are_the_same_everywhere(device: &Device) -> Outcome
     let includes = |names: &[&str]| -> String {
         names.iter().map(|name| format!("#include <{name}>\n#include \"{name}\"\n")).collect()
     };
-    let by_itself =
-        ["cfloat", "climits", "cmath", "cstddef", "cstdint", "cuComplex.h", "cuda_bf16.h", "pycuda-complex.hpp"];
+    let by_itself = [
+        "cfloat",
+        "climits",
+        "cmath",
+        "cstddef",
+        "cstdint",
+        "cuComplex.h",
+        "cuda_bf16.h",
+        "pycuda-complex.hpp",
+        "cupy/complex.cuh",
+    ];
     let each = by_itself.iter().map(|name| includes(&[name]));
     for text in each.chain([includes(&nvrtc::standard_headers())]) {
         device.compile(format!("{text}extern \"C\" __global__ void f() {{}}"))?;

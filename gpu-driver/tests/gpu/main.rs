@@ -146,6 +146,7 @@ fn main() -> ExitCode {
         a_kernel_from_a_string_takes_a_tuple,
         values_of_all_sizes_are_passed,
         slices_of_the_host_are_arguments,
+        memory_of_the_device_is_an_argument,
         error_arguments_that_do_not_fit_are_named,
         error_a_name_that_is_missing_says_how_to_get_one,
         error_slices_of_the_host_within_a_capture,

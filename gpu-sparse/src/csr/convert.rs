@@ -125,7 +125,18 @@ impl<T: Scalar> CsrMatrix<T> {
         Ok(Self::from_canonical(rows, cols, row_starts, columns, values))
     }
 
-    /// Converts to a matrix of `sprs`, stored by rows.
+    /// Converts to a matrix of `sprs`, stored by rows, whose operators add and multiply matrices; [`CsrMatrix::try_from`] converts back.
+    ///
+    /// ```
+    /// use gpu_sparse::{CsrMatrix, gallery::Poisson};
+    ///
+    /// let (a, e) = (Poisson::two_d(3, 3).build::<f64>()?, CsrMatrix::<f64>::identity(9)?);
+    /// let sum = CsrMatrix::try_from(&(&a.to_sprs() + &e.to_sprs()))?;
+    /// let product = CsrMatrix::try_from(&(&a.to_sprs() * &a.to_sprs()))?;
+    /// assert_eq!((sum.get(0, 0), product.get(0, 0)), (Some(5.0), Some(18.0)));
+    /// # Ok::<(), gpu_sparse::SparseError>(())
+    /// ```
+    #[doc(alias("add", "matmul", "multiply", "A + B", "A @ B"))]
     pub fn to_sprs(&self) -> sprs::CsMat<T> {
         let starts = self.row_starts.iter().map(|&s| s as usize).collect();
         let columns = self.columns.iter().map(|&c| c as usize).collect();

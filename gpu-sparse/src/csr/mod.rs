@@ -114,6 +114,11 @@ impl<T: Scalar> CsrMatrix<T> {
         Self { rows, cols, row_starts, columns, values, blocks }
     }
 
+    /// Number of rows and of columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows, self.cols)
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

@@ -3,6 +3,8 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use ndarray::ArrayView1;
+
 use crate::{CooMatrix, CsrMatrix, Result, Scalar};
 
 use super::replace::replace_file;
@@ -72,7 +74,7 @@ pub fn write_matrix_market_coo_to<T: Scalar>(writer: impl Write, matrix: &CooMat
     MatrixMarketWriter::new().write_to(writer, matrix)
 }
 
-/// Writes a vector to a Matrix Market file as an n x 1 array, compressed when the path ends in `.gz`.
+/// Writes a vector to a Matrix Market file as an n x 1 array, compressed when the path ends in `.gz`: a slice, a `Vec` or an ndarray array, by reference.
 ///
 /// Numbers and files are treated as in [`write_matrix_market_coo`].
 ///
@@ -81,7 +83,9 @@ pub fn write_matrix_market_coo_to<T: Scalar>(writer: impl Write, matrix: &CooMat
 ///
 /// # Example
 /// See [`read_vector`](super::read_vector).
-pub fn write_vector<T: Scalar>(path: impl AsRef<Path>, vector: &[T]) -> Result<()> {
+#[doc(alias = "mmwrite")]
+pub fn write_vector<'a, T: Scalar>(path: impl AsRef<Path>, vector: impl Into<ArrayView1<'a, T>>) -> Result<()> {
+    let vector = vector.into();
     replace_file(path.as_ref(), |file| write_vector_to(file, vector))
 }
 
@@ -97,10 +101,11 @@ pub fn write_vector<T: Scalar>(path: impl AsRef<Path>, vector: &[T]) -> Result<(
 /// assert_eq!(text, b"%%MatrixMarket matrix array real general\n2 1\n1e0\n0e0\n");
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn write_vector_to<T: Scalar>(writer: impl Write, vector: &[T]) -> io::Result<()> {
+pub fn write_vector_to<'a, T: Scalar>(writer: impl Write, vector: impl Into<ArrayView1<'a, T>>) -> io::Result<()> {
+    let vector = vector.into();
     let mut out = BufWriter::with_capacity(BUFFER, writer);
     writeln!(out, "%%MatrixMarket matrix array real general\n{} 1", vector.len())?;
-    for &value in vector {
+    for &value in vector.iter() {
         write_value(&mut out, value)?;
     }
     out.flush()

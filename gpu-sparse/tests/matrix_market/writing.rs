@@ -40,6 +40,12 @@ pub(super) fn awkward_values_keep_their_bits() {
     let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&parse_vector(&text[..]).unwrap()), bits(&AWKWARD));
 
+    // Arrays and views of any stride are vectors too.
+    let reversed = ndarray::Array1::from_iter(AWKWARD.into_iter().rev());
+    let mut same = Vec::new();
+    write_vector_to(&mut same, reversed.slice(ndarray::s![..;-1])).unwrap();
+    assert_eq!(same, text);
+
     let n = AWKWARD.len() as u32;
     let a =
         CooMatrix::from_triplets(n as usize, 3, (0..n).rev().collect(), vec![2; n as usize], AWKWARD.to_vec()).unwrap();

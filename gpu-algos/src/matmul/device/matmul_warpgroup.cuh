@@ -19,7 +19,9 @@
 // may be that; it is then read through registers and rounded to TF32, the low bits of others are
 // ignored. Integers of 8 bits lie along k; T is int32_t then, and alpha and beta are such. The
 // third axis of a map has PARTS matrices for each matrix of its stack. Strides of c are in
-// elements, may be negative or 0, and lead to each element once. Bytes moved: a once for each
+// elements, may be negative or 0, and lead to each element once. Where IS_PLAIN beta is 0, and c
+// has whole packs of 16 bytes along its rows, or is contiguous along its columns if f32 of a pass
+// through registers; with FusedParams all tiles are whole besides. Bytes moved: a once for each
 // column of tiles, b once for each row of tiles, less what the caches serve; c once. Parameters:
 // WarpgroupParams (warpgroup/params.rs).
 //
@@ -226,7 +228,7 @@ __device__ __forceinline__ void copy_tiles(Stages<Tile> &stages, const TensorMap
     }
 }
 
-template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT,
+template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT, bool IS_PLAIN,
           class Params = WarpgroupParams<MAX_AXES>>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
     matmul_warpgroup(const __grid_constant__ TensorMap left,
@@ -274,9 +276,9 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
         typedef typename EpilogueOf<Params>::type Epilogue;
         const typename WarpgroupSums<Tile, LEFT, RIGHT>::Store store{sums.at};
         if constexpr (Epilogue::IS_FUSED) {
-            store.template store_applied<T>(params, part, Epilogue(params, tile));
+            store.template store_applied<T, IS_PLAIN>(params, part, Epilogue(params, tile));
         } else {
-            store.template store<T>(params, part);
+            store.template store<T, IS_PLAIN>(params, part);
         }
     }
 }

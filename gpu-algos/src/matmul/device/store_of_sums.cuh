@@ -51,21 +51,12 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
             high = other;
     }
 
-    // Stores alpha * sum + beta * c, as far as the tile lies in c. c is not read if beta is 0. The
-    // plain case, whole packs and no c, is code of its own: code that runs once waits for its
-    // instructions, so code that is jumped over takes time: 3.2 us in place of 3.7 (bf16, 512 x
-    // 512, H200).
-    template <class T, class Params, class Part>
-    __device__ __forceinline__ void store(const Params &params, const Part &part) const {
-        const bool is_whole = BY_ROWS ? params.c_row == 1 : params.c_pack >= 16 / sizeof(T);
-        if (is_whole && factor_of<Sum>(params.beta) == Sum(0)) {
-            store_sums<T, true>(params, part);
-        } else {
-            store_sums<T, false>(params, part);
-        }
-    }
+    // Stores alpha * sum + beta * c, as far as the tile lies in c. c is not read if beta is 0, and
+    // has whole packs besides where IS_PLAIN. The other case in a kernel of its own spares the
+    // plain one half the time of compilation, and code that is jumped over: code that runs once
+    // waits for its instructions.
     template <class T, bool IS_PLAIN, class Params, class Part>
-    __device__ __forceinline__ void store_sums(const Params &params, const Part &part) const {
+    __device__ __forceinline__ void store(const Params &params, const Part &part) const {
         if constexpr (sizeof(T) == 4) {
             store_words<T, IS_PLAIN>(params, part);
         } else {
@@ -230,21 +221,22 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     // Stores the values that an epilogue makes of the sums. Before a thread waits for leaves, it
     // loads all that it needs for several packs; between loads and stores that may be of one array
     // there is no order but that of the program. Rows that lie in c with all columns of the tile,
-    // stored in whole packs, are code of their own, without a branch.
-    template <class T, class Params, class Part, class Epilogue> __device__ __forceinline__ void
-    store_applied(const Params &params, const Part &part, const Epilogue &epilogue) const {
+    // stored in whole packs, are code of their own, without a branch; where IS_PLAIN all are such.
+    template <class T, bool IS_PLAIN, class Params, class Part, class Epilogue>
+    __device__ __forceinline__ void store_applied(const Params &params, const Part &part,
+                                                  const Epilogue &epilogue) const {
         const int64_t row = part.row + (threadIdx.x / 128 - 1) * 64;
         const bool is_packed = BY_ROWS ? params.c_row == 1 : params.c_pack >= 16 / sizeof(T);
         const bool is_whole = is_packed && row + 64 <= int64_t(params.m) &&
                               part.column + BLOCK_N <= int64_t(params.n);
-        if constexpr (sizeof(T) == 4) {
-            if (is_whole)
+        if (IS_PLAIN || is_whole) {
+            if constexpr (sizeof(T) == 4)
                 store_applied_words<T, true>(params, part, epilogue);
             else
-                store_applied_words<T, false>(params, part, epilogue);
-        } else {
-            if (is_whole)
                 store_whole_halves<T>(params, part, epilogue);
+        } else {
+            if constexpr (sizeof(T) == 4)
+                store_applied_words<T, false>(params, part, epilogue);
             else
                 store_applied_halves<T>(params, part, epilogue);
         }

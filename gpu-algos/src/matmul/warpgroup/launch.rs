@@ -65,7 +65,7 @@ pub(in crate::matmul) fn run(
     homes: &[&Stream],
     stream: &Stream,
 ) -> Result<bool> {
-    let Some(plan) = choose(problem, products, strict, limits) else { return Ok(false) };
+    let Some(plan) = choose(problem, (products, epilogue.is_some()), strict, limits) else { return Ok(false) };
     let problem = if plan.is_transposed { problem.transposed() } else { problem.clone() };
     let (device, tile) = (stream.device(), plan.tile);
     let prepared = |at: usize| {
@@ -130,11 +130,16 @@ fn prepare(
 
 fn kernel(plan: &WarpgroupPlan, epilogue: Option<PlacedEpilogue<'_, '_>>, device: &Device) -> Result<GeneratedKernel> {
     let boxes = plan.preparations.map(|source| u64::from(source.order().boxes()));
-    let mut key: SmallVec<[u64; 32]> =
-        SmallVec::from_slice(&[SPACE.word(), 0, plan.tile.key(), boxes[0] << 1 | boxes[1]]);
+    let mut key: SmallVec<[u64; 32]> = SmallVec::from_slice(&[
+        SPACE.word(),
+        0,
+        plan.tile.key(),
+        u64::from(plan.is_plain) << 2 | boxes[0] << 1 | boxes[1],
+    ]);
     key.extend(epilogue.iter().flat_map(PlacedEpilogue::key));
     let [left, right] = plan.preparations.map(Preparation::order);
-    let program = || program(&plan.tile, [left, right], epilogue.map(|epilogue| epilogue.text(PARAMS_TYPE)));
+    let program =
+        || program(&plan.tile, [left, right], plan.is_plain, epilogue.map(|epilogue| epilogue.text(PARAMS_TYPE)));
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
 }
 
@@ -154,12 +159,18 @@ fn split_kind(products: Products) -> u64 {
 }
 
 /// The program of a product.
-pub(super) fn program(tile: &WarpgroupTile, orders: [BoxOrder; 2], epilogue: Option<EpilogueText>) -> Program {
+pub(super) fn program(
+    tile: &WarpgroupTile,
+    orders: [BoxOrder; 2],
+    is_plain: bool,
+    epilogue: Option<EpilogueText>,
+) -> Program {
     let [left, right] = orders.map(BoxOrder::boxes);
     let result = tile.products.result();
     let params = epilogue.as_ref().map_or(String::new(), |epilogue| format!(", {}", epilogue.params));
     let name = result.cuda_name();
-    let template = format!("gpu::matmul::matmul_warpgroup<{name}, {}, {left}, {right}{params}>", tile.text());
+    let template =
+        format!("gpu::matmul::matmul_warpgroup<{name}, {}, {left}, {right}, {is_plain}{params}>", tile.text());
     let include = if result.is_half() { "#include \"half.cuh\"\n" } else { "" };
     let (check, text, threads, bytes) = (check_text(), tile.text(), tile.threads(), tile.shared_bytes());
     let of_tile = format!(

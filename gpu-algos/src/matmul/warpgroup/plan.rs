@@ -34,6 +34,8 @@ pub(super) struct WarpgroupPlan {
     pub(super) is_transposed: bool,
     /// The preparations of a and b as the kernel takes them.
     pub(super) preparations: [Preparation; 2],
+    /// Whether c is not read, and stored in whole packs; with an epilogue in whole tiles besides.
+    pub(super) is_plain: bool,
     pub(super) tiles_m: usize,
     pub(super) tiles_n: usize,
     pub(super) tiles: usize,
@@ -43,10 +45,10 @@ pub(super) struct WarpgroupPlan {
 /// The architecture whose tensor cores these are.
 const HOPPER: u32 = 90;
 
-/// Chooses a plan, if one is expected to take less than `strict`, the time of a product on CUDA cores.
+/// Chooses a plan, without an epilogue or with one, if one is expected to take less than `strict`, the time of a product on CUDA cores.
 pub(super) fn choose(
     problem: &MatmulProblem,
-    products: Products,
+    (products, has_epilogue): (Products, bool),
     strict: f64,
     device: &DeviceLimits,
 ) -> Option<WarpgroupPlan> {
@@ -60,6 +62,7 @@ pub(super) fn choose(
             .filter(|(source, _)| matches!(source, Preparation::Copied(_)))
             .map(|(_, factor)| copy_time(factor.copied_bytes(products), device.multiprocessors))
             .sum();
+    let is_stored_whole = is_stored_whole(problem, products, is_transposed, preparations[0].order());
     let (m, n) = if is_transposed { (problem.n, problem.m) } else { (problem.m, problem.n) };
     let tiles =
         TILES.iter().filter(|tile| tile.products == products && tile.shared_bytes() <= device.most_shared_bytes);
@@ -68,10 +71,20 @@ pub(super) fn choose(
         let tiles = tiles_m.checked_mul(tiles_n)?.checked_mul(problem.matrices())?;
         let blocks = tiles.min(device.multiprocessors);
         let time = copying + tile.time(tiles.div_ceil(blocks.max(1)), problem.k);
-        let plan = WarpgroupPlan { tile, is_transposed, preparations, tiles_m, tiles_n, tiles, blocks };
+        let is_plain =
+            is_stored_whole && (!has_epilogue || m.is_multiple_of(tile.block_m) && n.is_multiple_of(tile.block_n));
+        let plan = WarpgroupPlan { tile, is_transposed, preparations, is_plain, tiles_m, tiles_n, tiles, blocks };
         (tiles <= MOST_BLOCKS && time < strict).then_some((time, plan))
     });
     plans.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, plan)| plan)
+}
+
+/// Whether c is not read, and lies in whole packs as threads store it, behind a left operand in the order `left`.
+fn is_stored_whole(problem: &MatmulProblem, products: Products, is_transposed: bool, left: BoxOrder) -> bool {
+    let problem = if is_transposed { &problem.transposed() } else { problem };
+    let is_by_rows = products == Products::Tf32 && left == BoxOrder::AcrossK;
+    let width = 16 / products.result().bytes();
+    problem.beta[0] == 0 && if is_by_rows { problem.c.row == 1 } else { problem.is_packed(0, width) }
 }
 
 /// Whether a and b change places, and the preparation of each.
@@ -114,7 +127,7 @@ pub(in crate::matmul) fn described(
     strict: f64,
     device: &DeviceLimits,
 ) -> String {
-    let Some(plan) = choose(problem, products, strict, device) else { return "the other kernels".to_owned() };
+    let Some(plan) = choose(problem, (products, false), strict, device) else { return "the other kernels".to_owned() };
     let WarpgroupPlan { tile, is_transposed, preparations: [a, b], tiles_m, tiles_n, blocks, .. } = plan;
     let transposed = if is_transposed { " transposed" } else { "" };
     format!("{}{transposed} {a:?} {b:?} tiles {tiles_m} x {tiles_n} blocks {blocks}", tile.text())

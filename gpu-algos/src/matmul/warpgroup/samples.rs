@@ -9,31 +9,34 @@ use super::{
     policy::{Products, TILES},
 };
 
-/// Adds each tile for matrices in C order, the largest ones for other orders, and the copies.
+/// Adds each tile for matrices in C order and plain stores, the largest ones for other orders and any stores, and the copies.
 pub(in crate::matmul) fn add_to(registry: Registry) -> Registry {
     let of_c_order = |products| if products == Products::Tf32 { [AcrossK, AlongK] } else { [AlongK, AcrossK] };
     let registry = TILES
         .iter()
         .filter(|tile| !matches!(tile.products, Products::F16 | Products::I8 | Products::U8))
         .fold(registry, |registry, tile| {
-            registry.with_sample(MATMUL.name, program(tile, of_c_order(tile.products), None))
+            registry.with_sample(MATMUL.name, program(tile, of_c_order(tile.products), true, None))
         });
     let each = [Products::Tf32, Products::ThreeBf16, Products::Bf16, Products::F16];
     let largest = each.map(|products| TILES.iter().find(|tile| tile.products == products));
-    let registry = largest
-        .into_iter()
-        .flatten()
-        .fold(registry, |registry, tile| registry.with_sample(MATMUL.name, program(tile, [AlongK, AlongK], None)));
+    let registry = largest.into_iter().flatten().fold(registry, |registry, tile| {
+        registry.with_sample(MATMUL.name, program(tile, [AlongK, AlongK], false, None))
+    });
     let fused = TILES.iter().filter(|tile| matches!(tile.products, Products::Tf32 | Products::Bf16));
     let registry = fused.filter(|tile| tile.block_n == 256).fold(registry, |registry, tile| {
         let epilogue = EpilogueText::sample(PARAMS_TYPE, tile.products.result());
-        registry.with_sample(MATMUL.name, program(tile, of_c_order(tile.products), Some(epilogue)))
+        registry.with_sample(
+            MATMUL.name,
+            program(tile, of_c_order(tile.products), tile.products == Products::Bf16, Some(epilogue)),
+        )
     });
     let bytes = TILES
         .iter()
         .filter(|tile| tile.products == Products::I8 || tile.products == Products::U8 && tile.block_n == 256);
-    let registry =
-        bytes.fold(registry, |registry, tile| registry.with_sample(MATMUL.name, program(tile, [AlongK, AlongK], None)));
+    let registry = bytes.fold(registry, |registry, tile| {
+        registry.with_sample(MATMUL.name, program(tile, [AlongK, AlongK], true, None))
+    });
     [Products::Tf32, Products::ThreeBf16, Products::Bf16, Products::I8]
         .iter()
         .fold(registry, |registry, &products| registry.with_sample(SPLIT.name, split_program(products)))

@@ -7,8 +7,8 @@
 // does nothing else. A multiprocessor waits for anything that it does for the first time, so that
 // warp does all of it once before there is anything to combine.
 //
-// Contract: that of `reduce_rows` where `results` is 1, `is_plain` is not 0 and O is COMMUTATIVE,
-// with THREADS for the result; grid `blocks_per_result`, block THREADS + 32.
+// Contract: that of `reduce_rows` with CONTIGUOUS and ONE_RESULT, and THREADS for the result; grid
+// `blocks_per_result`, block THREADS + 32.
 #pragma once
 #include "reduce.cuh"
 

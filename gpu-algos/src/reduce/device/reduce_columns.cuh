@@ -1,7 +1,8 @@
 // Reductions along outer axes in packs of VECTOR_SIZE neighbours: the kernel `reduce_columns`.
 //
 // Contract: that of reduce.cuh, and grid groups * `blocks_per_result`. A group is the
-// VECTOR_SIZE << `log_threads` results of a block.
+// VECTOR_SIZE << `log_threads` results of a block. With CONTIGUOUS in FORM packs of results are
+// whole.
 #pragma once
 #include "reduce.cuh"
 
@@ -170,7 +171,7 @@ template <class O, int VECTOR_SIZE> struct ColumnPartials {
     }
 };
 
-template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
+template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD, uint32_t FORM>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     reduce_columns(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
@@ -196,28 +197,26 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     for (int k = 0; k < VECTOR_SIZE; k++) locals[k] = O::identity();
     gpu::grid_dependency_wait();
 
-    // Whole packs of plain leaves.
-    if (params.is_plain && results.last == VECTOR_SIZE - 1) {
+    // Packs of any leaves are loaded here: in a function of its own the loop takes more registers
+    // (NVRTC 13.0, f64: 90 for 80).
+    if constexpr (FORM & CONTIGUOUS) {
         take_plain_columns<VECTORS_PER_THREAD>(params, results, locals, share);
-        share.begin = share.end;
-    }
-
-    // Packs of any leaves. In a function of its own the loop takes more registers (NVRTC 13.0, f64:
-    // 90 for 80).
-    for (uint64_t i = share.begin; i < share.end; i += share.step * SLOW_VECTORS) {
-        typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[SLOW_VECTORS];
-        int64_t place[SLOW_VECTORS];
+    } else {
+        for (uint64_t i = share.begin; i < share.end; i += share.step * SLOW_VECTORS) {
+            typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[SLOW_VECTORS];
+            int64_t place[SLOW_VECTORS];
 #pragma unroll
-        for (int u = 0; u < SLOW_VECTORS; u++) {
-            if (i + u * share.step >= share.end) continue;
-            place[u] = load_at(params, results, i + u * share.step, rank, wide, in[u]);
-        }
+            for (int u = 0; u < SLOW_VECTORS; u++) {
+                if (i + u * share.step >= share.end) continue;
+                place[u] = load_at(params, results, i + u * share.step, rank, wide, in[u]);
+            }
 #pragma unroll
-        for (int u = 0; u < SLOW_VECTORS; u++) {
-            if (i + u * share.step >= share.end) continue;
-            const auto values =
-                values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);
-            take_pack<O>(locals, values, 0, results.last, place[u], 0);
+            for (int u = 0; u < SLOW_VECTORS; u++) {
+                if (i + u * share.step >= share.end) continue;
+                const auto values =
+                    values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);
+                take_pack<O>(locals, values, 0, results.last, place[u], 0);
+            }
         }
     }
     gpu::trigger_dependents();

@@ -2,32 +2,12 @@
 //
 // Contract: that of reduce.cuh, and grid groups * `blocks_per_result`. A group is the
 // THREADS >> `log_threads` results of a block. `blocks_per_result` > 1 only for groups of one
-// result.
+// result. With CONTIGUOUS in FORM, O is COMMUTATIVE, and packs are whole without ONE_RESULT.
 #pragma once
 #include "reduce.cuh"
 
 namespace gpu {
 namespace reduce {
-
-// Takes the whole packs of plain leaves of a share of `reduce_rows`. The share then has the packs
-// that are left over: the first pack and the last one, where they are cut. It does not synchronise.
-template <int VECTOR_SIZE, int VECTORS_PER_THREAD, class E, class O, int LOCALS> __device__
-__forceinline__ void
-take_plain_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base,
-                 typename O::Local (&locals)[LOCALS], Share &share) {
-    const int64_t length = int64_t(params.reduced[0].length), peel = int64_t(params.peel);
-    const uint64_t packs = params.packs, begin = share.begin, step = share.step, end = share.end;
-    const uint64_t from = peel > 0 ? 1 : 0, to = uint64_t(length + peel) / VECTOR_SIZE;
-    const Share whole{begin < from ? begin + step : begin, step, to};
-    Progress progress{whole.begin, 0};
-    Walk<O, LOCALS> walk;
-    take_whole_row_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(params, base, walk, locals, whole,
-                                                          progress);
-    const bool has_first = from > 0 && begin == 0 && to > 0,
-               has_last = to < packs && begin == (packs - 1) % step;
-    share.begin = has_first ? 0 : has_last ? packs - 1 : end;
-    share.step = has_first && has_last ? packs - 1 : end;
-}
 
 // A pack of `reduce_rows` that may be cut. Its values `first` to `last` belong to the result, and
 // its value 0 has the place `place`.
@@ -139,6 +119,36 @@ take_cut_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base,
     }
 }
 
+// Takes the packs of a share of `reduce_rows` where leaves are plain. HAS_ENDS tells whether the
+// first pack and the last one may be cut. It does not synchronise.
+template <int VECTOR_SIZE, int VECTORS_PER_THREAD, bool HAS_ENDS, class E, class O, int LOCALS>
+__device__ __forceinline__ void
+take_plain_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base,
+                 typename O::Local (&locals)[LOCALS], const Share &share) {
+    const int64_t length = int64_t(params.reduced[0].length), peel = int64_t(params.peel);
+    const uint64_t begin = share.begin, step = share.step, last_pack = params.packs - 1;
+    const uint64_t from = HAS_ENDS && peel > 0 ? 1 : 0, to = uint64_t(length + peel) / VECTOR_SIZE;
+    const Share whole{begin < from ? begin + step : begin, step, to};
+    Progress progress{whole.begin, 0};
+    Walk<O, LOCALS> walk;
+    take_whole_row_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(params, base, walk, locals, whole,
+                                                          progress);
+    if constexpr (HAS_ENDS) {
+#pragma unroll 1
+        for (int end = 0; end < 2; end++) {
+            const uint64_t pack = end == 0 ? 0 : last_pack;
+            const bool is_cut = end == 0 ? from > 0 && to > 0 : to <= last_pack;
+            if (!is_cut || pack < begin || (pack - begin) % step != 0) continue;
+            CutPack<E, VECTOR_SIZE> cut;
+            cut.load_from(params, base, pack, 1, false);
+            const auto values =
+                values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, cut.in);
+            take_pack<O>(locals, values, cut.first, cut.last, cut.place,
+                         params.reduced[0].strides[0]);
+        }
+    }
+}
+
 // Combines the states in the first `count` slots, in order, in a warp's first lane. Clears the
 // slots.
 template <class O> __device__ __forceinline__ typename O::State
@@ -208,10 +218,13 @@ __device__ __forceinline__ bool combine_by_last_block(uint64_t scratch, const Gr
     return threadIdx.x == 0;
 }
 
-template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
-__global__ void __launch_bounds__(THREADS)
+// Without a number of blocks NVRTC 13.0 spills registers on sm_90 to have 64 of them.
+template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD, uint32_t FORM>
+__global__ void __launch_bounds__(THREADS, 512 / THREADS)
     reduce_rows(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
+    constexpr bool IS_CONTIGUOUS = FORM & CONTIGUOUS, HAS_ONE = FORM & ONE_RESULT;
+    static_assert(!IS_CONTIGUOUS || O::COMMUTATIVE, "plain packs are taken in turns");
     constexpr int LOCALS = O::COMMUTATIVE && O::LANES ? VECTOR_SIZE : 1;
     // Packs that are not plain carry more beside their values, and VECTORS_PER_THREAD of them would
     // take registers from all.
@@ -231,7 +244,7 @@ __global__ void __launch_bounds__(THREADS)
     OperandOffsets<E> base;
 #pragma unroll
     for (int k = 0; k <= E::Leaves::SIZE; k++) base.of[k] = 0;
-    if (result < params.results)
+    if (!HAS_ONE && result < params.results)
         add_place(base, params.outer.at, 0, int(params.outer_rank), result, wide);
     const int64_t result_offset = base.of[0];
     base.of[0] = 0;
@@ -239,18 +252,19 @@ __global__ void __launch_bounds__(THREADS)
     if (result >= params.results) share.end = 0;
     const int rank = int(params.reduced_rank);
 
-    // The values of these packs: whole packs of plain leaves first.
+    // The values of these packs.
     typename O::Local locals[LOCALS];
 #pragma unroll
     for (int k = 0; k < LOCALS; k++) locals[k] = O::identity();
     State ordered = O::to_partial(O::identity());
     gpu::grid_dependency_wait();
-    if constexpr (O::COMMUTATIVE) {
-        if (params.is_plain && share.begin < share.end)
-            take_plain_packs<VECTOR_SIZE, VECTORS_PER_THREAD>(params, base, locals, share);
+    if constexpr (IS_CONTIGUOUS) {
+        if (share.begin < share.end)
+            take_plain_packs<VECTOR_SIZE, VECTORS_PER_THREAD, HAS_ONE>(params, base, locals, share);
+    } else {
+        take_cut_packs<VECTOR_SIZE, SLOW_VECTORS>(params, base, locals, ordered, share, threads,
+                                                  rank, wide);
     }
-    take_cut_packs<VECTOR_SIZE, SLOW_VECTORS>(params, base, locals, ordered, share, threads, rank,
-                                              wide);
     gpu::trigger_dependents();
 
     // The state of the block's threads of the result.
@@ -265,9 +279,9 @@ __global__ void __launch_bounds__(THREADS)
     // The state of all blocks of the result, and the results.
     if (block.blocks == 1) {
         if (lane == 0 && result < params.results) write_results<E, O>(params, state, result_offset);
-    } else if (gridDim.x == block.blocks) {
+    } else if constexpr (HAS_ONE) {
         if (combine_by_slots<O>(params.scratch, block, state))
-            write_results<E, O>(params, state, result_offset);
+            write_results<E, O>(params, state, 0);
     } else if (combine_by_last_block<O, THREADS>(params.scratch, block, state, log, shared,
                                                  last_block[0])) {
         write_results<E, O>(params, state, result_offset);

@@ -2,7 +2,7 @@
 #![allow(unused_parens, clippy::double_parens, clippy::op_ref, reason = "lines as a user writes them")]
 
 use gpu_algos::{
-    einsum::{einsum, inner, kron},
+    einsum,
     gpu_array::{
         GpuArray, concatenate,
         expression::{
@@ -11,9 +11,10 @@ use gpu_algos::{
         },
         hstack, meshgrid, stack, vstack,
     },
+    inner, kron,
     linalg::{self, Triangle},
-    matmul::tensordot,
     prelude::*,
+    tensordot,
 };
 use ndarray::{Axis, Ix2, MeshIndex, s};
 
@@ -51,6 +52,7 @@ pub fn parts(lines: &mut Lines, gpu: Option<&OnDevice>) {
     device_lines! { lines, gpu, "Parts, joins and writes, on a device", [x y v c i j k m];
         "x[1:, :2]" => x.slice(s![1.., ..2])?;
         "x[:, 1]" => x.slice(s![.., 1])?;
+        "x[1, 2]" => x.slice(s![1, 2])?;
         "x[-1]" => x.slice(s![-1, ..])?;
         "x[:, ::2]" => x.slice(s![.., ..;2])?;
         "x[::-1]" => x.slice(s![..;-1, ..])?;
@@ -87,8 +89,16 @@ pub fn parts(lines: &mut Lines, gpu: Option<&OnDevice>) {
         "np.put(x, k, v)" => { let mut x = x.try_clone()?; x.put(k, v)?; x };
         "np.put(x, k, 7)" => { let mut x = x.try_clone()?; x.put(k, 7.0)?; x };
         "np.add.at(v, k, 1.5)" => { let mut v = v.try_clone()?; v.add_at(k, 1.5)?; v };
+        "x[k % 3, k % 4]" => take(x.reshape(12)?, k % 3 * 4 + k % 4, Outside::Wrap).eval()?;
+        "np.bincount(k % 4, minlength=5)" =>
+            { let mut counts = GpuArray::<i64, _>::zeros(k.stream(), 5)?; counts.add_at(k % 4, 1)?; counts };
+        "np.histogram(x, bins=4, range=(-1, 3))[0]" => {
+            let (at, inside) = ((x + 1.0).clamp(0.0, 3.0).cast::<i64>(), x.ge(-1.0) & x.le(3.0));
+            let mut counts = GpuArray::<i64, _>::zeros(x.stream(), 4)?; counts.add_at(at, inside.cast::<i64>())?; counts
+        };
         "x @ y.T" => x.matmul(y.t()).eval()?;
         "x @ v" => x.matmul(v).eval()?;
+        "np.dot(x, v)" => x.matmul(v).eval()?;
         "np.maximum(x @ y.T + 0.5, 0)" => (x.matmul(y.t()) + 0.5).maximum(0.0).eval()?;
         "np.where(x @ y.T > 0, x @ y.T, 0.1 * (x @ y.T))" => { let p = x.matmul(y.t()).into_expr(); where_(p.gt(0.0), &p, &p * 0.1).eval()? };
         "(x @ y.T @ x).sum(axis=0)" => x.matmul(y.t()).matmul(x).sum().axis(Axis(0)).eval()?;
@@ -108,6 +118,10 @@ pub fn small_matrices(lines: &mut Lines, gpu: Option<&OnDevice>) {
         "np.linalg.cholesky(x @ x.T)" => linalg::cholesky(&x.matmul(x.t()).eval()?).eval()?;
         "np.linalg.qr(x.T)[0]" => linalg::qr(x.t()).eval()?.0;
         "np.linalg.qr(x.T)[1]" => linalg::qr(x.t()).eval()?.1;
+        "np.linalg.lstsq(x.T, v)[0]" => {
+            let (q, r) = linalg::qr(x.t()).eval()?;
+            linalg::solve_triangular(&r, &q.t().matmul(v).eval()?, Triangle::Upper).eval()?
+        };
         "np.linalg.solve(np.triu(x[:, :3]), v[:3])" =>
             linalg::solve_triangular(x.slice(s![.., ..3])?, v.slice(s![..3])?, Triangle::Upper).eval()?;
     }

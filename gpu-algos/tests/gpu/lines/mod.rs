@@ -317,6 +317,22 @@ of the greatest value.
 Where a line has `?` it gives an array at once. [PYCUDA.md](PYCUDA.md) has the tests of PyCUDA.
 ";
 
+const TAIL: &str = "
+## Not here
+
+| NumPy | until then |
+|---|---|
+| `np.sort`, `np.argsort`, `np.searchsorted`, `np.unique` | a copy on the host: `let mut h = x.to_ndarray()?.into_raw_vec_and_offset().0`, `h.sort_by(f64::total_cmp)`. `x.unique()` is here \
+the `unique` of CUB and Thrust, the first value of each run of equal neighbours: that is NumPy's of sorted values alone |
+| `np.median`, `np.percentile`, `np.quantile` | the same copy, sorted |
+| `np.histogram` with edges, `np.digitize` | bins of one width: the line above; `add_at` counts at any indices |
+| `np.linalg.eigh`, `eig`, `svd`, `pinv`, `matrix_rank`, `cond` | on the host, by a crate such as `faer`; least squares: the line with `qr` |
+| `np.linalg` of matrices of more than 64 rows or columns | Cholesky, LU and QR factors are of small matrices, in stacks; `matmul` and `einsum` take any size |
+| `np.fft`, `np.convolve`, `np.interp` | cuFFT or a kernel of one's own; a short convolution is a sum of `slice`s, or `as_strided` and `matmul` |
+| `np.random.permutation`, `shuffle`, `choice` without replacement | on the host, by `rand` with the generators of `gpu-random`; \
+with replacement `take(&x, &rng.gen_range(&device, n, 0..len)?, Outside::Wrap)` |
+";
+
 fn page(lines: &Lines) -> String {
     let mut text = HEAD.to_owned();
     for (title, lines) in &lines.page {
@@ -325,7 +341,7 @@ fn page(lines: &Lines) -> String {
             let _ = writeln!(text, "| `{}` | `{}` |", numpy.replace('|', "\\|"), ours.replace('|', "\\|"));
         }
     }
-    text
+    text + TAIL
 }
 
 fn the_page_has_every_line(_: &()) -> Outcome {

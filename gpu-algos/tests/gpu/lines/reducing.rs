@@ -56,6 +56,8 @@ pub fn whole(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.all(y > 0)" => y.gt(0.0).all();
         "m.any()" => m.any();
         "m.all()" => m.all();
+        "np.allclose(x, y)" => (x - y).abs().le(1e-8 + 1e-5 * y.abs()).all();
+        "np.array_equal(x, y)" => x.eq(y).all();
         "np.asarray(np.count_nonzero(i), dtype=np.int64)" => i.count();
         "np.asarray(np.count_nonzero(x > 1), dtype=np.int64)" => x.gt(1.0).count();
         "np.linalg.norm(v)" => v.norm_l2();

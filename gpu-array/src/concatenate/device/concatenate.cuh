@@ -56,6 +56,9 @@ __device__ __forceinline__ CopyItem locate(const ConcatenateParams<RANK, PARTS> 
         if (columns - column < VECTOR_SIZE) found.end = int(columns - column);
     }
     const int rank = RANK < 3 ? RANK : int(params.rank);
+    // More copies of the loop's body would take NVRTC two seconds.
+    constexpr int COPIES = RANK < 3 ? 2 : 1;
+#pragma unroll COPIES
     for (int axis = 1; axis < rank; axis++) {
         const uint64_t next = divide(row, length(axis));
         const int64_t c = int64_t(row - next * length(axis));

@@ -38,8 +38,8 @@ type Key = SmallVec<[u64; 64]>;
 /// Allocates memory without initialising it. The next kernel writes every element.
 #[track_caller]
 pub(crate) fn allocate<T: DevicePod>(stream: &Stream, len: usize) -> Result<DeviceVec<T>> {
-    // SAFETY: it is the output of an expression, which has a value for each element, or of joined arrays, which have one; if a launch fails it is
-    // dropped unread.
+    // SAFETY: it is the output of an expression, which has a value for each element, or of joined or copied arrays, which have one; if a launch
+    // or a copy fails it is dropped unread.
     Ok(unsafe { DeviceVec::uninitialized(stream, len)? })
 }
 

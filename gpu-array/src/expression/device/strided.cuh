@@ -42,6 +42,8 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int k = 0; k <= LEAVES; k++) offset[k] = column * params.axes[0].strides[k];
         const auto *axis = params.axes.at;
+        // Copies of the loop's body, four of them, would double the time of compilation.
+#pragma unroll 1
         for (int d = 1; d < rank; d++) {
             axis++;
             const uint64_t next = quotient(row, axis->length, axis->divisor, wide);
