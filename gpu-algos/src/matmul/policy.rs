@@ -256,12 +256,12 @@ const DOUBLE: &[MatmulTile] = &[
 
 /// f64 on Hopper, where a warp of its own copies boxes of both operands.
 ///
-/// H200, of cuBLAS 13.1's speed, graphs of launches in turn: 0.82 at 128 (3.4 us), 0.81 at 256 (4.7), 0.95 at 512 (8.4 us, cuBLAS 7.9), 0.97 at 1024
-/// (42.3 and 40.8), 0.87 at 1536, 1.00 at 2048, 0.98 at 4096 (2.53 ms and 2.48; the fastest 2.23 and 2.27) and 8192 (19.9 ms and 19.2). At 4096 tensor
-/// cores are busy 95.7 % of the time (cuBLAS 97.8 %, at a lower clock), and the last of eight rounds leaves 3 % of the multiprocessors idle. From 2.3 to
-/// 5 us of each launch are begin and end: in a program of its own, with fewer parameters and no divisions by them, 512 takes 7.3 us and 1024 39.0. The
-/// efficiencies are the slopes behind that: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of 32 x 32 (one alone 1.13). Warps
-/// of 16 x 16 read as many bytes of shared memory as there are cycles for.
+/// H200, of cuBLAS 13.1's speed, graphs of launches in turn: 0.88 at 128 (3.2 us), 0.84 at 256 (4.5), 0.96 at 512 (8.2 us, cuBLAS 7.8), 0.98 at 1024
+/// (41.4 and 40.0), 0.87 at 1536, 1.00 at 2048, 0.98 at 4096 (2.58 ms and 2.53; the fastest 2.24 and 2.29) and 0.97 at 8192 (19.9 and 19.1 ms). At 4096
+/// tensor cores are busy 95.7 % of the time (cuBLAS 97.8 %, at a lower clock), and the last of eight rounds leaves 3 % of the multiprocessors idle. From
+/// 2 to 5 us of each launch are begin and end: in a program of its own, with fewer parameters, 512 takes 7.3 us and 1024 39.0. The efficiencies are the
+/// slopes behind that: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of 32 x 32 (one alone 1.13). Warps of 16 x 16 read as
+/// many bytes of shared memory as there are cycles for.
 ///
 /// Tried: products of 4, 8 and 16 values along k have the same times at 4096, 16 spill there; 512 takes 9.6, 9.5 and 8.5 us, and 7.3 with 32 in place of
 /// 16 values along k a stage. Copies by a thread of a warp that multiplies: 512 9.4, 1024 53, 4096 3.1 ms, with two blocks of 128 x 64 a multiprocessor
