@@ -26,7 +26,7 @@
 namespace gpu {
 namespace matmul {
 
-// A value that the compiler does not compute anew wherever it is used: in the loop along k that took
+// A value that the compiler does not compute anew wherever it is used. In the loop along k it did:
 // 8.9 us in place of 8.4 (512 x 512, H200).
 __device__ __forceinline__ uint32_t kept(uint32_t value) {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__)
@@ -72,7 +72,7 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct OnBoxes {
     typedef BoxPlace<RIGHT, false> Right;
     static constexpr int THREAD_M = Tile::THREAD_M, THREAD_N = Tile::THREAD_N;
     static constexpr int WARP_ROWS = 8, WARP_COLUMNS = 4;
-    // Few sums leave registers for larger products, of which fewer have to be in flight.
+    // With few sums there are registers for larger products, of which fewer are in flight.
     static constexpr int STEP_K = THREAD_M * THREAD_N > 16 ? 8 : 16;
     static_assert(THREAD_M % 2 == 0 && THREAD_N % 4 == 0, "groups of 16 rows and of 16 columns");
 
