@@ -4,9 +4,13 @@
     reason = "the launch of a generated kernel, for which callers vouch, and memory that it fills before anyone reads it"
 )]
 
+use std::ffi::c_void;
+
 use gpu_array::{
     ArrayError, Element, GpuArray,
-    gpu_driver::{Arch, Device, DeviceVec, GeneratedKernel, Header, LaunchConfig, PARAMETER_BYTES, Program, Stream},
+    gpu_driver::{
+        Arch, Device, DeviceVec, GeneratedKernel, Header, LaunchConfig, PARAMETER_BYTES, Program, Stream, TensorMap,
+    },
 };
 use ndarray::Dimension;
 use smallvec::SmallVec;
@@ -55,15 +59,35 @@ impl Launch {
     /// The params and the configuration fulfil the kernel's contract, except that the address of the scratch memory is still missing, whose size is
     /// right. All memory that they name stays borrowed until this returns, and belongs to one of the homes.
     pub(crate) unsafe fn enqueue(self, kernel: &GeneratedKernel, homes: &[&Stream], stream: &Stream) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.enqueue_with(&mut [], kernel, homes, stream) }
+    }
+
+    /// [`Launch::enqueue`] of a kernel with tensor maps before its params.
+    ///
+    /// # Errors
+    /// Those of [`Launch::enqueue`].
+    ///
+    /// # Safety
+    /// The promises of [`Launch::enqueue`] hold, for the memory that the maps describe too.
+    pub(crate) unsafe fn enqueue_with(
+        self,
+        maps: &mut [TensorMap],
+        kernel: &GeneratedKernel,
+        homes: &[&Stream],
+        stream: &Stream,
+    ) -> Result<()> {
         let Self { mut params, scratch_word, scratch, config } = self;
-        let (limit, got) = (PARAMETER_BYTES, size_of_val(&params[..]));
+        let (limit, got) = (PARAMETER_BYTES, size_of_val(&params[..]) + size_of_val(maps));
         if got > limit {
             return Err(ArrayError::TooManyArguments { limit, got }.into());
         }
         let mut enqueue = |address: u64| {
             params[scratch_word] = address;
+            let maps = maps.iter_mut().map(|map| (&raw mut *map).cast());
+            let mut values: SmallVec<[*mut c_void; 3]> = maps.chain([params.as_mut_ptr().cast()]).collect();
             // SAFETY: as the caller promises; the scratch memory is the stream's own, and no other launch of the stream uses it meanwhile.
-            unsafe { kernel.launch(config, &params, homes, stream) }
+            unsafe { kernel.launch_with(config, &mut values, homes, stream) }
         };
         match scratch {
             ScratchNeed::None => enqueue(0)?,

@@ -4,7 +4,7 @@
 use gpu_array::{
     DType,
     expression::{HEADERS, MAX_AXES, loop_program},
-    gpu_driver::{COMPLEX, Device, GeneratedKernel, Header, KernelSpace, Program, Stream},
+    gpu_driver::{COMPLEX, Device, GeneratedKernel, Header, KernelSpace, Program, Stream, TENSOR_COPY, WARPGROUP},
 };
 use smallvec::SmallVec;
 
@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub(super) const MATMUL: Header = Header { name: "matmul.cuh", text: include_str!("device/matmul.cuh") };
+pub(super) const BOXES: Header = Header { name: "matmul_boxes.cuh", text: include_str!("device/matmul_boxes.cuh") };
 pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
 const MULTIPLY: Header = Header { name: "multiply.cuh", text: include_str!("device/multiply.cuh") };
 const MULTIPLY_COMPLEX: Header =
@@ -82,11 +83,11 @@ pub(super) fn run(
     let device = stream.device();
     let limits = DeviceLimits::of(device)?;
     let stack = StackPolicy::of(problem, &limits).filter(|_| !precision.is_forced);
-    let (kernel, launch) = if let Some(policy) = stack {
+    let (kernel, launch, mut maps) = if let Some(policy) = stack {
         if epilogue.is_some() {
             return Ok(false);
         }
-        (policy.kernel(problem.dtype, device)?, policy.launch(problem))
+        (policy.kernel(problem.dtype, device)?, policy.launch(problem), None)
     } else {
         let plan = choose(op, problem, &limits)?;
         let strict = if precision.is_forced { f64::INFINITY } else { plan.time as f64 };
@@ -100,12 +101,14 @@ pub(super) fn run(
         if let Some(epilogue) = epilogue {
             epilogue.write(&mut launch.params);
         }
-        (kernel(problem.dtype, &plan.policy, epilogue, device)?, launch)
+        let maps = plan.boxed.as_ref().map(|boxed| boxed.maps(&plan.policy.tile, stream)).transpose()?;
+        (kernel(problem.dtype, &plan.policy, epilogue, device)?, launch, maps)
     };
+    let maps = maps.as_mut().map_or(&mut [][..], |maps| &mut maps[..]);
     // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the three matrices and the leaves of the epilogue were
-    // made from, and no two elements of c have one place. The views are borrowed until this call returns (that of c exclusively, but for leaves that have
-    // each element at its place in c, as `Around` says), and their homes come before the launch.
-    unsafe { launch.enqueue(&kernel, homes, stream)? };
+    // made from, and so do the boxes of the maps, and no two elements of c have one place. The views are borrowed until this call returns (that of c
+    // exclusively, but for leaves that have each element at its place in c, as `Around` says), and their homes come before the launch.
+    unsafe { launch.enqueue_with(maps, &kernel, homes, stream)? };
     Ok(true)
 }
 
@@ -123,9 +126,20 @@ fn kernel(
 
 /// The program of a kernel of tiles.
 pub(super) fn program(dtype: DType, policy: &MatmulPolicy, epilogue: Option<EpilogueText>) -> Program {
-    let Some(epilogue) = epilogue else { return program_of(MATMUL, dtype, policy.template(dtype)) };
-    let template = policy.template_of(dtype, &epilogue.params);
-    program_with(MATMUL, dtype, template, &epilogue.text, &epilogue.headers)
+    let (text, mut headers, template) = match epilogue {
+        Some(EpilogueText { text, headers, params }) => (text, headers, policy.template_of(dtype, &params)),
+        None => (String::new(), Vec::new(), policy.template(dtype)),
+    };
+    if !policy.tile.is_of_boxes() {
+        return program_with(MATMUL, dtype, template, &text, &headers);
+    }
+    headers.extend([TENSOR_COPY, WARPGROUP, warpgroup::PARAMS, warpgroup::BOX_STAGES, MATMUL]);
+    let tile = format!("gpu::matmul::BoxTile<{}>", policy.tile.text());
+    let (threads, bytes) = (policy.tile.threads(), policy.tile.shared_bytes(dtype));
+    let text = format!(
+        "static_assert({tile}::THREADS == {threads} && {tile}::SHARED_BYTES == {bytes}, \"the launch is that of the tile\");\n{text}"
+    );
+    program_with(BOXES, dtype, template, &text, &headers).architecture_specific()
 }
 
 /// The program of the kernel that `template` names in a header.

@@ -37,7 +37,8 @@
 //! | `trsv`, `trsm` of small matrices | [`solve_triangular`](crate::linalg::solve_triangular) |
 //!
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
-//! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it.
+//! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it;
+//! on Hopper `device/matmul_boxes.cuh` does, with bulk copies of both operands where tensor maps describe these (`boxes.rs`).
 //! [`Precision`] lets products of f32 take Hopper's tensor cores (`warpgroup/`).
 //! Products of integers of 8 bits with results of 32 bits ([`matmul_i32`]) take these too (`integers.rs`).
 //! An expression around a product becomes a part of either kernel (`epilogue.rs`, `device/fused_epilogue.cuh`), as a template argument that plain
@@ -46,6 +47,7 @@
 //! reductions (`vectors.rs`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
 //! [`einsum`](mod@crate::einsum) takes labels of axes instead.
 
+mod boxes;
 #[cfg(test)]
 mod choices;
 mod dims;

@@ -27,6 +27,8 @@ kernel_constants! {
     pub(super) const CUDA_CORES: u32 = 0;
     /// The threads of a warp multiply together, in f64.
     pub(super) const TENSOR_CORES: u32 = 1;
+    /// The threads of a warp multiply together, in f64, the tiles that a thread of another copied box by box.
+    pub(super) const TENSOR_CORES_OF_BOXES: u32 = 2;
     /// Bytes of the counters at the head of `Stream::with_scratch`, behind which the sums begin.
     pub(super) const COUNTER_BYTES: usize = 16384;
 }
@@ -142,8 +144,9 @@ pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c
 pub(super) fn launch(problem: &MatmulProblem, plan: &MatmulPlan) -> Launch {
     let MatmulPlan { policy, grid, .. } = plan;
     let (block, shared_bytes) = (policy.tile.threads().into(), policy.tile.shared_bytes(problem.dtype) as u32);
-    let config = LaunchConfig { grid: (grid.blocks as u32).into(), block, shared_bytes };
-    let params = params_of(problem, Some(grid), policy.is_c_packed);
+    let config = LaunchConfig { grid: (grid.launched as u32).into(), block, shared_bytes };
+    let stacked = plan.boxed.as_ref().map(|boxed| boxed.stacked(problem));
+    let params = params_of(stacked.as_ref().unwrap_or(problem), Some(grid), policy.is_c_packed);
     Launch { params, scratch_word: SCRATCH_WORD, scratch: grid.scratch, config }
 }
 

@@ -1,6 +1,7 @@
 //! The one decision of a product: the kernel's template arguments and the grid.
 
 use super::{
+    boxes::BoxedOperands,
     policy::{MatmulPolicy, MatmulTuning},
     problem::MatmulProblem,
 };
@@ -13,6 +14,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct MatmulPlan {
     pub(super) policy: MatmulPolicy,
+    /// The operands of a kernel that copies boxes.
+    pub(super) boxed: Option<BoxedOperands>,
     pub(super) grid: MatmulGrid,
     /// The estimated time, in multiplications of a multiprocessor.
     pub(super) time: u128,
@@ -29,6 +32,8 @@ pub(super) struct MatmulGrid {
     /// Values along k that each of these sums.
     pub(super) k_per_split: usize,
     pub(super) blocks: usize,
+    /// Blocks of the launch, which take the others behind their first one.
+    pub(super) launched: usize,
     pub(super) scratch: ScratchNeed,
 }
 
@@ -37,8 +42,10 @@ pub(super) struct MatmulGrid {
 /// # Errors
 /// `TooLarge`.
 pub(super) fn choose(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<MatmulPlan> {
-    let fastest = MatmulTuning::of(device.arch).fastest(problem, device);
+    let boxed = BoxedOperands::of(problem, device.arch);
+    let fastest = MatmulTuning::of(device.arch).fastest(problem, boxed.as_ref(), device);
     let shape = || vec![problem.matrices(), problem.m, problem.n];
     let (time, tile, grid) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
-    Ok(MatmulPlan { policy: MatmulPolicy::new(problem, tile), grid, time })
+    let policy = MatmulPolicy::new(problem, tile, boxed.as_ref());
+    Ok(MatmulPlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, time })
 }

@@ -5,9 +5,13 @@ use std::iter;
 use gpu_array::{DType, gpu_driver::Arch};
 
 use super::{
-    params::{ALONG_K, ALONG_OUTER, COUNTER_BYTES, CUDA_CORES, PACKS, PACKS_ALONG_K, TENSOR_CORES},
+    boxes::BoxedOperands,
+    params::{
+        ALONG_K, ALONG_OUTER, COUNTER_BYTES, CUDA_CORES, PACKS, PACKS_ALONG_K, TENSOR_CORES, TENSOR_CORES_OF_BOXES,
+    },
     plan::MatmulGrid,
     problem::MatmulProblem,
+    warpgroup::BoxOrder,
 };
 use crate::common::launch::{DeviceLimits, MOST_BLOCKS, ScratchNeed, tuned};
 
@@ -55,30 +59,53 @@ impl MatmulTile {
         Self { unit: TENSOR_CORES, ..self }
     }
 
+    const fn of_boxes(self) -> Self {
+        Self { unit: TENSOR_CORES_OF_BOXES, ..self }
+    }
+
     const fn speed(self, resident: usize, busy: usize, efficiency: usize) -> Self {
         Self { resident, busy, efficiency, ..self }
     }
 
     /// Rows and columns of threads in a warp.
     fn warp(&self) -> (usize, usize) {
-        if self.unit == TENSOR_CORES || self.block_n < 8 * self.thread_n { (8, 4) } else { (4, 8) }
+        if self.unit != CUDA_CORES || self.block_n < 8 * self.thread_n { (8, 4) } else { (4, 8) }
     }
 
     /// Threads of a block.
     pub(super) fn threads(&self) -> u32 {
         let (rows, columns) = self.warp();
         let warps = (self.block_m / (rows * self.thread_m)) * (self.block_n / (columns * self.thread_n));
-        32 * warps as u32
+        // One warp copies; or a warpgroup, which gives its registers to the others.
+        let copying = match self.unit {
+            TENSOR_CORES_OF_BOXES if self.thread_m * self.thread_n > 32 => 4,
+            TENSOR_CORES_OF_BOXES => 1,
+            _ => 0,
+        };
+        32 * (warps + copying) as u32
     }
 
     /// Dynamic shared memory of a block.
     pub(super) fn shared_bytes(&self, dtype: DType) -> usize {
+        if self.unit == TENSOR_CORES_OF_BOXES {
+            // Boxes begin at a multiple of 1024 bytes within.
+            return self.stages * self.block_k * (self.block_m + self.block_n) * dtype.bytes() + 1024;
+        }
         let pad = if self.unit == TENSOR_CORES { 4 } else { PACK_BYTES / dtype.bytes() };
         self.stages * self.block_k * (self.block_m + self.block_n + 2 * pad) * dtype.bytes()
     }
 
+    /// Rows and columns.
+    pub(super) fn area(&self) -> [usize; 2] {
+        [self.block_m, self.block_n]
+    }
+
+    pub(super) fn is_of_boxes(&self) -> bool {
+        self.unit == TENSOR_CORES_OF_BOXES
+    }
+
     /// The C++ type.
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, unit, .. } = self;
         format!(
             "gpu::matmul::MatmulTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {resident}, {unit}>"
@@ -104,8 +131,9 @@ pub(super) struct MatmulPolicy {
 }
 
 impl MatmulPolicy {
-    pub(super) fn new(problem: &MatmulProblem, tile: MatmulTile) -> Self {
-        let (load_a, load_b) = (load_of(problem, &tile, 1), load_of(problem, &tile, 2));
+    pub(super) fn new(problem: &MatmulProblem, tile: MatmulTile, boxed: Option<&BoxedOperands>) -> Self {
+        let loads = boxed.filter(|_| tile.is_of_boxes()).map(|boxed| boxed.orders().map(BoxOrder::boxes));
+        let [load_a, load_b] = loads.unwrap_or_else(|| [1, 2].map(|operand| load_of(problem, &tile, operand)));
         let is_c_packed = problem.is_packed(0, PACK_BYTES / problem.dtype.bytes());
         Self { tile, load_a, load_b, is_c_packed }
     }
@@ -122,7 +150,8 @@ impl MatmulPolicy {
 
     fn template_arguments(&self, dtype: DType) -> String {
         let (element, tile, Self { load_a, load_b, .. }) = (cuda_element(dtype), self.tile.text(), self);
-        format!("gpu::matmul::matmul<{element}, {tile}, {load_a}, {load_b}")
+        let kernel = if self.tile.is_of_boxes() { "matmul_boxes" } else { "matmul" };
+        format!("gpu::matmul::{kernel}<{element}, {tile}, {load_a}, {load_b}")
     }
 
     /// All that the program depends on.
@@ -225,6 +254,27 @@ const DOUBLE: &[MatmulTile] = &[
     MatmulTile::new([32, 32, 16], (2, 4), 4).speed(4, 2, 50).on_tensor_cores(),
 ];
 
+/// f64 on Hopper, where a warp of its own copies boxes of both operands.
+///
+/// H200, of cuBLAS 13.1's speed, graphs of launches in turn: 0.88 at 128 (3.2 us), 0.84 at 256 (4.5), 0.96 at 512 (8.2 us, cuBLAS 7.8), 0.98 at 1024
+/// (41.4 and 40.0), 0.87 at 1536, 1.00 at 2048, 0.98 at 4096 (2.58 ms and 2.53; the fastest 2.24 and 2.29) and 0.97 at 8192 (19.9 and 19.1 ms). At 4096
+/// tensor cores are busy 95.7 % of the time (cuBLAS 97.8 %, at a lower clock), and the last of eight rounds leaves 3 % of the multiprocessors idle. From
+/// 2 to 5 us of each launch are begin and end: in a program of its own, with fewer parameters, 512 takes 7.3 us and 1024 39.0. The efficiencies are the
+/// slopes behind that: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of 32 x 32 (one alone 1.13). Warps of 16 x 16 read as
+/// many bytes of shared memory as there are cycles for.
+///
+/// Tried: products of 4, 8 and 16 values along k have the same times at 4096, 16 spill there; 512 takes 9.6, 9.5 and 8.5 us, and 7.3 with 32 in place of
+/// 16 values along k a stage. Copies by a thread of a warp that multiplies: 512 9.4, 1024 53, 4096 3.1 ms, with two blocks of 128 x 64 a multiprocessor
+/// 2.6 ms. Four warps in place of eight: 512 8.4, 1024 46. Clusters of two that share boxes: 512 21, 1024 61, 4096 2.7 ms. 64 x 64 with two parts of k
+/// that a cluster adds in shared memory: 512 9.0. Pairs read at once need moves of registers for products of 8.
+pub(super) const BOXES: &[MatmulTile] = &[
+    MatmulTile::new([128, 128, 32], (8, 8), 3).speed(1, 1, 99).of_boxes(),
+    MatmulTile::new([64, 128, 32], (4, 8), 4).speed(1, 1, 97).of_boxes(),
+    MatmulTile::new([64, 64, 32], (4, 4), 6).speed(1, 1, 91).of_boxes(),
+    MatmulTile::new([64, 32, 32], (2, 4), 8).speed(1, 1, 78).of_boxes(),
+    MatmulTile::new([32, 32, 32], (2, 4), 6).speed(2, 1, 77).of_boxes(),
+];
+
 /// A product of complex numbers is four of real ones, so they need less of shared memory than those.
 const COMPLEX: &[MatmulTile] = &[
     MatmulTile::new([128, 64, 8], (8, 8), 3).speed(1, 1, 90),
@@ -258,6 +308,10 @@ const SPLITS: [usize; 18] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 
 /// Steps along k that a block could take while it adds the sums of another one.
 const COMBINED: usize = 8;
 
+/// Multiplications that a multiprocessor could do while blocks of boxes that share a tile leave their sums and arrive: about a microsecond. The other tiles
+/// were tuned without it.
+const ARRIVAL: u128 = 250_000;
+
 impl MatmulTuning {
     pub(super) fn of(arch: Arch) -> &'static Self {
         tuned(&TUNING, arch)
@@ -278,9 +332,11 @@ impl MatmulTuning {
     pub(super) fn fastest(
         &self,
         problem: &MatmulProblem,
+        boxed: Option<&BoxedOperands>,
         device: &DeviceLimits,
     ) -> Option<(u128, MatmulTile, MatmulGrid)> {
-        let fitting = self.tiles(problem.dtype).iter();
+        let boxes = if boxed.is_some() { BOXES } else { &[] };
+        let fitting = boxes.iter().chain(self.tiles(problem.dtype));
         let fitting = fitting.filter(|tile| tile.shared_bytes(problem.dtype) <= device.most_shared_bytes);
         let plans = fitting.flat_map(|tile| iter::repeat(tile).zip(self.grids(problem, tile, device)));
         let plans = plans.map(|(tile, grid)| (self.time(problem, tile, &grid, device), tile, grid));
@@ -308,7 +364,10 @@ impl MatmulTuning {
                 let splits = k.div_ceil(k_per_split).max(1);
                 let blocks = tiles * splits;
                 let scratch = if splits > 1 { ScratchNeed::Counted(blocks * bytes) } else { ScratchNeed::None };
-                MatmulGrid { tiles_m, tiles_n, splits, k_per_split, blocks, scratch }
+                let is_persistent = tile.is_of_boxes() && splits == 1;
+                let resident = device.multiprocessors * tile.resident;
+                let launched = if is_persistent { blocks.min(resident) } else { blocks };
+                MatmulGrid { tiles_m, tiles_n, splits, k_per_split, blocks, launched, scratch }
             })
         })
     }
@@ -319,7 +378,8 @@ impl MatmulTuning {
         let combining = if grid.splits > 1 { COMBINED * (grid.splits + 1) } else { 0 };
         let steps = grid.k_per_split.min(problem.k) + self.overhead + combining;
         let area = (tile.block_m * tile.block_n) as u128;
-        blocks as u128 * area * steps as u128 * 100 / tile.efficiency as u128
+        let arrival = if grid.splits > 1 && tile.is_of_boxes() { ARRIVAL } else { 0 };
+        blocks as u128 * area * steps as u128 * 100 / tile.efficiency as u128 + arrival
     }
 }
 

@@ -7,15 +7,29 @@ use gpu_array::{
 
 use super::{
     epilogue::EpilogueText,
-    launch::{MATMUL, PARAMS_TYPE, STACK, program},
+    launch::{self, MATMUL, PARAMS_TYPE, STACK, program},
     params::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
-    policy::{MatmulPolicy, MatmulTuning},
+    policy::{BOXES, MatmulPolicy, MatmulTuning},
     stack::{StackPolicy, TILES},
-    warpgroup,
+    warpgroup::{self, BoxOrder},
 };
 
 /// The architecture of the samples.
 const ARCH: Arch = Arch::new(9, 0);
+
+/// Adds each tile of boxes for matrices in C order, and the largest one for the other orders and with an epilogue.
+fn of_boxes(registry: Registry) -> Registry {
+    let [along, across] = [BoxOrder::AlongK, BoxOrder::AcrossK].map(BoxOrder::boxes);
+    let each = BOXES.iter().map(|tile| (*tile, [along, across], false));
+    let others =
+        [([across, across], false), ([along, along], false), ([across, along], false), ([along, across], true)];
+    let largest = others.into_iter().map(|(orders, is_fused)| (BOXES[0], orders, is_fused));
+    each.chain(largest).fold(registry, |registry, (tile, [load_a, load_b], is_fused)| {
+        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true };
+        let epilogue = is_fused.then(|| EpilogueText::sample(PARAMS_TYPE, DType::F64));
+        registry.with_sample(launch::BOXES.name, program(DType::F64, &policy, epilogue))
+    })
+}
 
 /// Adds each tile with the loads of matrices in C order, and the largest ones of floats with the others and with an epilogue.
 pub(crate) fn add_to(registry: Registry) -> Registry {
@@ -41,7 +55,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let policy = MatmulPolicy { tile, load_a, load_b: PACKS, is_c_packed: true };
         registry.with_sample(MATMUL.name, program(dtype, &policy, Some(EpilogueText::sample(PARAMS_TYPE, dtype))))
     });
-    let registry = warpgroup::samples::add_to(registry);
+    let registry = of_boxes(warpgroup::samples::add_to(registry));
     let stacks = [DType::F32, DType::F64].into_iter().flat_map(|dtype| TILES.map(|tile| (dtype, tile)));
     let stacks = stacks.chain([(DType::C64, TILES[0])]);
     stacks.fold(registry, |registry, (dtype, tile)| {

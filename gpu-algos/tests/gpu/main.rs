@@ -24,6 +24,7 @@ mod lines;
 mod masked;
 mod matmul;
 mod matmul_complex;
+mod matmul_doubles;
 mod matmul_epilogues;
 mod matmul_halves;
 mod matmul_integers;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", adding::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_complex::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul_doubles::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_epilogues::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)

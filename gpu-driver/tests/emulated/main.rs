@@ -120,6 +120,7 @@ fn main() -> ExitCode {
         copies_to_shared_memory_ask_for_the_alignment_of_the_whole,
         copies_that_are_not_there_clear,
         a_warp_multiplies_matrices,
+        a_warp_multiplies_matrices_of_more_columns,
         a_fault_stays_on_its_device,
         the_environment_says_what_the_device_is,
         two_devices_are_two,

@@ -76,3 +76,31 @@ pub fn a_warp_multiplies_matrices(_: &()) -> Outcome {
     }
     Ok(())
 }
+
+pub fn a_warp_multiplies_matrices_of_more_columns(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let mut rng = Rng(32);
+    for depth in [8, 16] {
+        // a of 16 x depth, b of depth x 8, c of 16 x 8, one behind the other.
+        let values: Vec<f64> =
+            (0..24 * depth + 128).map(|_| (rng.uniform() - 0.5) * 10f64.powi(rng.below(12) as i32)).collect();
+        let x = DeviceVec::from_slice(&device.stream(), &values)?;
+        let body = format!(
+            "const int K = {depth}, g = threadIdx.x / 4, t = threadIdx.x % 4;\n\
+             double *a = (double *)words.word[0], *b = a + 16 * K, *at = b + 8 * K, c[4], rows[K / 2], columns[K / 4];\n\
+             for (int q = 0; q < K / 4; q++) {{ columns[q] = b[8 * (t + 4 * q) + g];\n\
+             for (int half = 0; half < 2; half++) rows[2 * q + half] = a[K * (g + 8 * half) + t + 4 * q]; }}\n\
+             for (int i = 0; i < 4; i++) c[i] = at[(g + i / 2 * 8) * 8 + 2 * t + i % 2];\n\
+             gpu::warp_multiply_add(c, rows, columns);\n\
+             for (int i = 0; i < 4; i++) at[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = c[i];"
+        );
+        run(&device, 112 + depth as u64, &body, &x)?;
+        let got = x.to_vec()?;
+        for (row, column) in (0..16).flat_map(|row| (0..8).map(move |column| (row, column))) {
+            let place = 24 * depth + 8 * row + column;
+            let term = |sum: f64, k: usize| values[depth * row + k].mul_add(values[16 * depth + 8 * k + column], sum);
+            ensure_eq!((depth, row, column, got[place]), (depth, row, column, (0..depth).fold(values[place], term)));
+        }
+    }
+    Ok(())
+}

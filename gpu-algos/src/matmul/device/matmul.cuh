@@ -51,15 +51,21 @@ struct BlockPart {
     int64_t row, column;
     int64_t offsets[3]; // of c, a and b in the stack
 
-    template <class Params>
-    __device__ __forceinline__ BlockPart(const Params &params, int block_m, int block_n) {
-        split = blockIdx.x % params.splits;
-        tile = blockIdx.x / params.splits;
-        const uint32_t tiles = params.tiles_m * params.tiles_n;
-        uint32_t matrix = tile / tiles;
-        const uint64_t group = uint64_t(min(params.tiles_m, RASTER_ROWS)) * params.tiles_n;
-        const uint32_t in_group = tile % tiles % group;
-        const uint32_t first = tile % tiles / group * RASTER_ROWS;
+    // Part number `block` of all.
+    template <class Params> __device__ __forceinline__
+    BlockPart(const Params &params, uint32_t block, int block_m, int block_n) {
+        // Nothing is divided where there is nothing to divide: a division takes about 100 cycles.
+        split = 0, tile = block;
+        if (params.splits > 1) split = block % params.splits, tile = block / params.splits;
+        uint32_t matrix = 0, in_matrix = tile;
+        if (params.batch_rank > 0) {
+            const uint32_t tiles = params.tiles_m * params.tiles_n;
+            matrix = tile / tiles, in_matrix = tile % tiles;
+        }
+        // No more than `tiles`, which are fewer than 2^31.
+        const uint32_t group = min(params.tiles_m, RASTER_ROWS) * params.tiles_n;
+        const uint32_t in_group = in_matrix % group;
+        const uint32_t first = in_matrix / group * RASTER_ROWS;
         const uint32_t rows = min(params.tiles_m - first, RASTER_ROWS);
         row = int64_t(first + in_group % rows) * block_m;
         column = int64_t(in_group / rows) * block_n;
@@ -73,10 +79,26 @@ struct BlockPart {
     }
 };
 
+// The units of a tile whose threads copy.
+template <class T, class Tile> using CopyingUnit =
+    typename UnitOf<Tile::UNIT == TENSOR_CORES, T, Tile::BLOCK_N, Tile::THREAD_M,
+                    Tile::THREAD_N>::Unit;
+
+// By all threads of a block that shares its tile with others, after its sums were left. Returns
+// whether it is the last of the tile to arrive. It then sees the sums of all.
+__device__ __forceinline__ bool is_last_block(uint32_t *counter, uint32_t splits, bool &is_last) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        is_last = arrive(counter) == splits - 1;
+        if (is_last) *counter = 0;
+    }
+    __syncthreads();
+    return is_last;
+}
+
 // The sums of a thread, and their rows and columns in the tile of the block.
-template <class T, class Tile> struct Sums {
-    typedef typename UnitOf<Tile::UNIT == TENSOR_CORES, T, Tile::BLOCK_N, Tile::THREAD_M,
-                            Tile::THREAD_N>::Unit Unit;
+template <class T, class Tile, class Unit_ = CopyingUnit<T, Tile>> struct Sums {
+    typedef Unit_ Unit;
     static constexpr int VECTOR_SIZE = 16 / int(sizeof(T));
     static constexpr uint64_t AREA = uint64_t(Tile::BLOCK_M) * Tile::BLOCK_N;
     static constexpr int WARP_M = Unit::WARP_ROWS * Tile::THREAD_M;
@@ -185,10 +207,8 @@ template <class T, class Tile> struct Sums {
     }
 
     // Leaves the sums of a block of several in scratch memory, one value of each thread side by
-    // side. Returns whether this block is the last of the tile to arrive. It then sees the sums of
-    // all.
-    __device__ __forceinline__ bool leave(T *partials, uint32_t *counter, uint32_t split,
-                                          uint32_t splits, bool &is_last) {
+    // side.
+    __device__ __forceinline__ void leave(T *partials, uint32_t split) const {
         T *mine = partials + uint64_t(split) * AREA + threadIdx.x;
 #pragma unroll
         for (int i = 0; i < Tile::THREAD_M; i++) {
@@ -196,13 +216,6 @@ template <class T, class Tile> struct Sums {
             for (int j = 0; j < Tile::THREAD_N; j++)
                 mine[(i * Tile::THREAD_N + j) * THREADS] = at[i][j];
         }
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            is_last = arrive(counter) == splits - 1;
-            if (is_last) *counter = 0;
-        }
-        __syncthreads();
-        return is_last;
     }
 
     // Adds the sums of all blocks of the tile in the order of k, and stores the results. They pass
@@ -315,7 +328,7 @@ __global__ void __launch_bounds__(Sums<T, Tile>::THREADS, Tile::RESIDENT)
     SHARED(bool, is_last, [1]);
 
     // The tile of c, and the part of k.
-    const BlockPart part(params, Tile::BLOCK_M, Tile::BLOCK_N);
+    const BlockPart part(params, blockIdx.x, Tile::BLOCK_M, Tile::BLOCK_N);
     const int64_t first_k = int64_t(part.split) * params.k_per_split;
     const int64_t rest = int64_t(params.k) - first_k, share = int64_t(params.k_per_split);
     const int64_t count = rest < share ? rest : share;
@@ -338,7 +351,8 @@ __global__ void __launch_bounds__(Sums<T, Tile>::THREADS, Tile::RESIDENT)
     T *partials = reinterpret_cast<T *>(params.scratch + COUNTER_BYTES) +
                   uint64_t(part.tile) * params.splits * sums.AREA;
     uint32_t *counter = reinterpret_cast<uint32_t *>(params.scratch) + part.tile;
-    if (sums.leave(partials, counter, part.split, params.splits, is_last[0]))
+    sums.leave(partials, part.split);
+    if (is_last_block(counter, params.splits, is_last[0]))
         sums.store_combined(params, part, partials);
 }
 

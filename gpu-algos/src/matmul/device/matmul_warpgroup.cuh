@@ -29,6 +29,7 @@
 // bf16 after Henry, Tang and Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype For
 // Higher-Precision Computations, 2019; sums outside of tensor cores after Ootomo and Yokota, 2022.
 #pragma once
+#include "box_stages.cuh"
 #include "store_of_sums.cuh"
 #include "warpgroup.cuh"
 
@@ -80,42 +81,6 @@ struct TilePart {
         c = offsets[0], left = int(offsets[1]), right = int(offsets[2]);
     }
 };
-
-// The stages in shared memory, as one warpgroup goes through them: round and round.
-template <class Tile> struct Stages {
-    unsigned char *const memory;
-    CopyBarrier *const arrived, *const released;
-    int at;
-    uint32_t parity; // of the present round
-
-    __device__ __forceinline__ unsigned char *left() const {
-        return memory + at * Tile::STAGE_BYTES;
-    }
-    __device__ __forceinline__ unsigned char *right() const { return left() + Tile::LEFT_BYTES; }
-    __device__ __forceinline__ void advance() {
-        if (++at == Tile::STAGES) at = 0, parity ^= 1;
-    }
-    // By a warp that has multiplied stage `stage`.
-    __device__ __forceinline__ void release(int stage) {
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) released[stage].arrive();
-    }
-};
-
-// Copies BLOCK elements across k of an operand from `first` on, and those along k from `k` on.
-template <class Tile, int BLOCK, uint32_t BOXES>
-__device__ __forceinline__ void copy_operand(unsigned char *to, const TensorMap &map, int first,
-                                             int k, int matrix, CopyBarrier &arrived) {
-    if constexpr (BOXES == ALONG_K_BOXES) {
-        copy_box(to, map, k, first, matrix * Tile::PARTS, arrived);
-    } else {
-#pragma unroll
-        for (int panel = 0; panel < BLOCK / Tile::PANEL; panel++) {
-            copy_box(to + panel * Tile::PARTS * Tile::BLOCK_K * Tile::ROW_BYTES, map,
-                     first + panel * Tile::PANEL, k, matrix * Tile::PARTS, arrived);
-        }
-    }
-}
 
 // The place of part PART of an operand, from 64 ROWS of a or column 0 of b on.
 template <class Tile, int BLOCK, uint32_t BOXES>

@@ -32,6 +32,8 @@ use crate::{
 
 pub(super) const MATMUL: Header =
     Header { name: "matmul_warpgroup.cuh", text: include_str!("../device/matmul_warpgroup.cuh") };
+pub(in crate::matmul) const BOX_STAGES: Header =
+    Header { name: "box_stages.cuh", text: include_str!("../device/box_stages.cuh") };
 const STORE: Header = Header { name: "store_of_sums.cuh", text: include_str!("../device/store_of_sums.cuh") };
 pub(super) const SPLIT: Header = Header { name: "matmul_split.cuh", text: include_str!("../device/matmul_split.cuh") };
 
@@ -70,8 +72,9 @@ pub(in crate::matmul) fn run(
         prepare(&FactorLayout::of(&problem, at + 1), plan.preparations[at], tile.products, limits, homes, stream)
     };
     let (a, b) = (prepared(0)?, prepared(1)?);
-    let mut left = a.operand.map(device, &tile, tile.block_m)?;
-    let mut right = b.operand.map(device, &tile, tile.block_n)?;
+    let elements = [tile.products.element_bytes(), tile.products.parts()];
+    let mut left = a.operand.map(device, elements, tile.block_m)?;
+    let mut right = b.operand.map(device, elements, tile.block_n)?;
     let mut params = params_of(&problem, &plan, [&a.operand, &b.operand]);
     let epilogue = epilogue.map(|epilogue| epilogue.placed(&problem, products.store_width()));
     if let Some(epilogue) = epilogue {
@@ -192,6 +195,6 @@ pub(super) fn split_program(products: Products) -> Program {
 fn program_of(header: Header, check: String, template: String, further: impl IntoIterator<Item = Header>) -> Program {
     let text = format!("#include \"{}\"\n{check}", header.name);
     let program = loop_program("matmul.cu", text).name_expression(template);
-    let headers = [TENSOR_COPY, WARPGROUP, PARAMS, EPILOGUE, STORE, header];
+    let headers = [TENSOR_COPY, WARPGROUP, PARAMS, EPILOGUE, BOX_STAGES, STORE, header];
     with_headers(program, HEADERS.into_iter().chain(headers).chain(further))
 }

@@ -12,7 +12,9 @@ mod plan;
 mod policy;
 pub(super) mod samples;
 
-pub(super) use launch::run;
+pub(super) use launch::{BOX_STAGES, run};
+pub(super) use operand::{BoxOrder, FactorLayout, MappedOperand};
+pub(super) use params::PARAMS;
 #[cfg(test)]
 pub(super) use plan::described;
 pub(super) use policy::Products;

@@ -17,7 +17,7 @@ const MOST: usize = i32::MAX as usize - 1024;
 
 /// An operand of a product, its rows or columns across k and its elements along k.
 #[derive(Clone, Debug)]
-pub(super) struct FactorLayout {
+pub(in crate::matmul) struct FactorLayout {
     address: u64,
     /// Bytes of an element.
     bytes: usize,
@@ -31,7 +31,7 @@ pub(super) struct FactorLayout {
 
 /// The order of the elements of an operand in memory that a tensor map describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BoxOrder {
+pub(in crate::matmul) enum BoxOrder {
     /// Elements along k are neighbours.
     AlongK,
     /// Elements across k are neighbours.
@@ -40,7 +40,7 @@ pub(super) enum BoxOrder {
 
 impl BoxOrder {
     /// The kernel's argument.
-    pub(super) fn boxes(self) -> u32 {
+    pub(in crate::matmul) fn boxes(self) -> u32 {
         match self {
             Self::AlongK => ALONG_K_BOXES,
             Self::AcrossK => ACROSS_K_BOXES,
@@ -100,8 +100,8 @@ impl Copied {
 
 /// An operand in memory that a tensor map describes.
 #[derive(Clone, Debug)]
-pub(super) struct MappedOperand {
-    pub(super) order: BoxOrder,
+pub(in crate::matmul) struct MappedOperand {
+    pub(in crate::matmul) order: BoxOrder,
     pub(super) address: u64,
     across: usize,
     along: usize,
@@ -110,12 +110,12 @@ pub(super) struct MappedOperand {
     matrix_stride: usize,
     matrices: usize,
     /// Matrices of the map from one index of the stack to the next, along each of its axes.
-    pub(super) matrix_steps: SmallVec<[isize; 4]>,
+    pub(in crate::matmul) matrix_steps: SmallVec<[isize; 4]>,
 }
 
 impl FactorLayout {
     /// Operand 1 (a) or 2 (b) of a problem.
-    pub(super) fn of(problem: &MatmulProblem, operand: usize) -> Self {
+    pub(in crate::matmul) fn of(problem: &MatmulProblem, operand: usize) -> Self {
         let (matrix, across, strides) = match operand {
             1 => (&problem.a, problem.m, (problem.a.row, problem.a.column)),
             _ => (&problem.b, problem.n, (problem.b.column, problem.b.row)),
@@ -151,7 +151,7 @@ impl FactorLayout {
     }
 
     /// The operand where it is, if a tensor map can describe it.
-    pub(super) fn in_place(&self) -> Option<MappedOperand> {
+    pub(in crate::matmul) fn in_place(&self) -> Option<MappedOperand> {
         let (order, row_stride, [rows, columns]) = match (self.along_stride, self.across_stride) {
             (1, across) => (BoxOrder::AlongK, across, [self.across, self.along]),
             (along, 1) => (BoxOrder::AcrossK, along, [self.along, self.across]),
@@ -229,9 +229,13 @@ impl FactorLayout {
 }
 
 impl MappedOperand {
-    /// The map of the operand, with boxes of `block` elements across k where they lie along k.
-    pub(super) fn map(&self, device: &Device, tile: &WarpgroupTile, block: usize) -> Result<TensorMap> {
-        let bytes = tile.products.element_bytes();
+    /// The map of the operand, whose elements have `bytes` and `parts`, with boxes of `block` elements across k where they lie along k.
+    pub(in crate::matmul) fn map(
+        &self,
+        device: &Device,
+        [bytes, parts]: [usize; 2],
+        block: usize,
+    ) -> Result<TensorMap> {
         let (columns, rows) = match self.order {
             BoxOrder::AlongK => (self.along, self.across),
             BoxOrder::AcrossK => (self.across, self.along),
@@ -244,7 +248,7 @@ impl MappedOperand {
             element_bytes: bytes,
             lengths: [columns as u64, rows as u64, self.matrices as u64],
             strides: [(self.row_stride * bytes) as u64, (self.matrix_stride * bytes) as u64],
-            box_lengths: [row as u32, box_rows as u32, tile.products.parts() as u32],
+            box_lengths: [row as u32, box_rows as u32, parts as u32],
             swizzle: Swizzle::Rows128,
         };
         Ok(TensorMap::new(device, &layout)?)

@@ -84,7 +84,7 @@ kernel_params! {
 }
 
 /// The header of both.
-pub(super) const PARAMS: Header = Header {
+pub(in crate::matmul) const PARAMS: Header = Header {
     name: "matmul_warpgroup_params.cuh",
     text: joined_text![
         "#pragma once\n#include \"expression_params.cuh\"\n#include \"packs.cuh\"\nnamespace gpu {\nnamespace matmul {\n",

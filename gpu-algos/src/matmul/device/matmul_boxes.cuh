@@ -1,0 +1,328 @@
+// Products of matrices of f64 on the tensor cores of Hopper, c = alpha a b + beta c, for all
+// matrices of a stack in one launch: matmul.cuh with bulk copies in place of those of threads.
+//
+// A block computes tiles of BLOCK_M rows and BLOCK_N columns of c, one behind the other. One thread
+// copies tiles of a and b into STAGES of shared memory, box by box, also those of the next tile
+// while the sums of this one are stored; the other warps multiply. So these have the registers and
+// the time to issue that copies take, and no thread waits for a barrier of the whole block.
+// Elements are read one by one, 8 bytes for each thread: in the order of boxes a warp then finds
+// its elements in different banks whichever axis is contiguous, and pairs of sums are neighbours.
+//
+// The order of additions is that of matmul.cuh: one chain along k for each part of it.
+//
+// Contract: grid at most `splits` * `tiles_m` * `tiles_n` * matrices of the stack, and as many with
+// `splits` > 1; block BoxTile::THREADS; dynamic shared memory BoxTile::SHARED_BYTES. T is double.
+// An operand is ALONG_K_BOXES with boxes of 16 elements along k and BLOCK_M or BLOCK_N across; or
+// ACROSS_K_BOXES, with 16 elements each way. Its strides along the axes of the stack are matrices
+// of its map. Scratch memory, c and epilogue are as in matmul.cuh. Bytes moved: those of
+// matmul.cuh. Parameters: MatmulParams (params.rs).
+//
+// Sources: those of matmul.cuh; a warp that copies after CUTLASS (NVIDIA).
+#pragma once
+#include "box_stages.cuh"
+#include "matmul.cuh"
+#include "warpgroup.cuh"
+
+namespace gpu {
+namespace matmul {
+
+// A value that the compiler does not compute anew wherever it is used. In the loop along k it did:
+// 8.9 us in place of 8.4 (512 x 512, H200).
+__device__ __forceinline__ uint32_t kept(uint32_t value) {
+#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__)
+    asm volatile("" : "+r"(value));
+#endif
+    return value;
+}
+
+// The places of a thread's elements of one operand in 16 values along k. With lane = 4 g + t, the
+// thread reads those at k = t, t + 4, … of two elements across k in each group of 16, called
+// halves. Where k is contiguous these are even rows before odd ones of 8, and 8 behind; for columns
+// 2 g and 2 g + 1, so that sums are neighbours. Else they are pairs of neighbours. All are far
+// enough from each other that the swizzle brings them to different banks.
+template <uint32_t BOXES, bool IS_OF_ROWS> struct BoxPlace {
+    static constexpr bool IS_ALONG = BOXES == ALONG_K_BOXES;
+    static constexpr int HALF = IS_ALONG ? (IS_OF_ROWS ? 8 : 1) : 4; // from one half to the other
+    static constexpr int GROUP_BYTES = 16 * 128;
+
+    // The first half of g.
+    static __device__ __forceinline__ int element(int g) {
+        if (!IS_ALONG) return g / 4 * 2 + g / 2 % 2 * 8 + g % 2;
+        return IS_OF_ROWS ? g % 4 * 2 + g / 4 : 2 * g;
+    }
+    // The place at k = t of the first half in the group from element `x` on, a multiple of 16.
+    static __device__ __forceinline__ uint32_t first(int x) {
+        const int at = element(threadIdx.x % 32 / 4), t = threadIdx.x % 4;
+        return swizzled<128>(IS_ALONG ? (x + at) * 128 + t * 8
+                                      : x / 16 * GROUP_BYTES + t * 128 + at * 8);
+    }
+    // That at k = t + 4 `step` of a half in group `group` behind.
+    static __device__ __forceinline__ uint32_t behind(uint32_t first, int group, int half,
+                                                      int step) {
+        if (IS_ALONG && IS_OF_ROWS) return (first ^ step << 5) + half * 1024 + group * GROUP_BYTES;
+        if (IS_ALONG) return (first ^ (step << 5 | half << 4)) + half * 128 + group * GROUP_BYTES;
+        return (first ^ (step % 2 << 6 | half << 5)) + step * 4 * 128 + group * GROUP_BYTES;
+    }
+};
+
+// The warp multiplies matrices of 16 x STEP_K and STEP_K x 8 (`warp_multiply_add`). Rows of a half
+// play rows 0 to 7 and 8 to 15 of 16, columns of a half those of one of two matrices.
+template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct OnBoxes {
+    typedef BoxPlace<LEFT, true> Left;
+    typedef BoxPlace<RIGHT, false> Right;
+    static constexpr int THREAD_M = Tile::THREAD_M, THREAD_N = Tile::THREAD_N;
+    static constexpr int WARP_ROWS = 8, WARP_COLUMNS = 4;
+    // With few sums there are registers for larger products, of which fewer are in flight.
+    static constexpr int STEP_K = THREAD_M * THREAD_N > 16 ? 8 : 16;
+    static_assert(THREAD_M % 2 == 0 && THREAD_N % 4 == 0, "groups of 16 rows and of 16 columns");
+
+    struct Fragment {
+        double rows[THREAD_M / 2][STEP_K / 2], columns[THREAD_N / 2][STEP_K / 4];
+    };
+
+    static __device__ __forceinline__ int lane_row() {
+        return Left::element(threadIdx.x % 32 / 4);
+    }
+    static __device__ __forceinline__ int lane_column() {
+        const int t = threadIdx.x % 4;
+        return Right::IS_ALONG ? 4 * t : Right::element(2 * t);
+    }
+    static __device__ __forceinline__ constexpr int row(int i) {
+        return i / 2 * 16 + i % 2 * Left::HALF;
+    }
+    static __device__ __forceinline__ constexpr int column(int j) {
+        return j / 4 * 16 + (Right::IS_ALONG ? j % 4 : j / 2 % 2 * Right::HALF + j % 2);
+    }
+    // The number in a row of sum 0 of product n, and the distance of its neighbour.
+    static constexpr int NEXT = Right::IS_ALONG ? 2 : 1;
+    static __device__ __forceinline__ constexpr int sum(int n) {
+        return Right::IS_ALONG ? n / 2 * 4 + n % 2 : 2 * n;
+    }
+
+    // Step `step` of the tiles at `left` and `right`, from the places of the warp in them on.
+    static __device__ __forceinline__ void load(Fragment &to, const unsigned char *left,
+                                                const unsigned char *right, uint32_t in_left,
+                                                uint32_t in_right, int step) {
+#pragma unroll
+        for (int q = 0; q < STEP_K / 4; q++) {
+            const int four = step * (STEP_K / 4) + q;
+#pragma unroll
+            for (int i = 0; i < THREAD_M; i++) {
+                to.rows[i / 2][2 * q + i % 2] = *reinterpret_cast<const double *>(
+                    left + Left::behind(in_left, i / 2, i % 2, four));
+            }
+#pragma unroll
+            for (int n = 0; n < THREAD_N / 2; n++) {
+                to.columns[n][q] = *reinterpret_cast<const double *>(
+                    right + Right::behind(in_right, n / 2, n % 2, four));
+            }
+        }
+    }
+
+    // Walks to and fro, so that neighbouring products share an operand.
+    static __device__ __forceinline__ void add(double (&sums)[THREAD_M][THREAD_N],
+                                               const Fragment &of) {
+#pragma unroll
+        for (int i = 0; i < THREAD_M; i += 2) {
+#pragma unroll
+            for (int walked = 0; walked < THREAD_N / 2; walked++) {
+                const int n = i % 4 ? THREAD_N / 2 - 1 - walked : walked, j = sum(n);
+                double c[4] = {sums[i][j], sums[i][j + NEXT], sums[i + 1][j],
+                               sums[i + 1][j + NEXT]};
+                warp_multiply_add(c, of.rows[i / 2], of.columns[n]);
+                sums[i][j] = c[0], sums[i][j + NEXT] = c[1];
+                sums[i + 1][j] = c[2], sums[i + 1][j + NEXT] = c[3];
+            }
+        }
+    }
+};
+
+// The stages of a tile: parts of 16 values along k, each with a tile of a and one of b.
+template <class Tile> struct BoxTile {
+    static constexpr int ROW_BYTES = 128, PANEL = 16, PARTS = 1, BLOCK_K = 16;
+    static constexpr int STAGES = Tile::STAGES, BOXES_K = Tile::BLOCK_K / BLOCK_K;
+    static constexpr int LEFT_BYTES = Tile::BLOCK_M * ROW_BYTES;
+    static constexpr int PART_BYTES = LEFT_BYTES + Tile::BLOCK_N * ROW_BYTES;
+    static constexpr int STAGE_BYTES = BOXES_K * PART_BYTES;
+    static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
+    // Threads that multiply. The others are one warp; or a warpgroup, which can give its registers
+    // to them.
+    static constexpr int MULTIPLYING =
+        Tile::BLOCK_M / (8 * Tile::THREAD_M) * (Tile::BLOCK_N / (4 * Tile::THREAD_N)) * 32;
+    static constexpr bool GIVES_REGISTERS = Tile::THREAD_M * Tile::THREAD_N > 32;
+    static constexpr int THREADS = MULTIPLYING + (GIVES_REGISTERS ? 128 : 32);
+};
+
+// The values along k of a part of the problem.
+struct ShareOfK {
+    int first, count; // coordinates of boxes are int
+
+    template <class Params>
+    __device__ __forceinline__ ShareOfK(const Params &params, uint32_t block) {
+        const int share = int(params.k_per_split), k = int(params.k);
+        first = params.splits > 1 ? int(block % params.splits) * share : 0;
+        count = k - first < share ? k - first : share;
+    }
+};
+
+// Copies the stages of a part of the problem, by one thread.
+template <class Tile, uint32_t LEFT, uint32_t RIGHT>
+__device__ __forceinline__ void copy_part(Stages<BoxTile<Tile>> &stages, const TensorMap &left,
+                                          const TensorMap &right, const BlockPart &part,
+                                          const ShareOfK &share) {
+    typedef BoxTile<Tile> Boxes;
+    for (int k = 0; k < share.count; k += Tile::BLOCK_K) {
+        // The first round finds the stages free.
+        stages.released[stages.at].wait(stages.parity ^ 1);
+        CopyBarrier &arrived = stages.arrived[stages.at];
+        arrived.expect(Boxes::STAGE_BYTES);
+#pragma unroll
+        for (int box = 0; box < Boxes::BOXES_K; box++) {
+            const int here = share.first + k + box * Boxes::BLOCK_K;
+            copy_operand<Boxes, Tile::BLOCK_M, LEFT>(stages.left() + box * Boxes::PART_BYTES, left,
+                                                     int(part.row), here, int(part.offsets[1]),
+                                                     arrived);
+            copy_operand<Boxes, Tile::BLOCK_N, RIGHT>(stages.right() + box * Boxes::PART_BYTES,
+                                                      right, int(part.column), here,
+                                                      int(part.offsets[2]), arrived);
+        }
+        stages.advance();
+    }
+}
+
+// Multiplies the stages of a part of the problem. The fragment of the next step is read while one
+// is multiplied, across stages too. A stage is released behind products of all that was read of it:
+// copies come to shared memory on another way, which reads that are in flight do not hold up.
+template <class Tile, uint32_t LEFT, uint32_t RIGHT, class BlockSums>
+__device__ __forceinline__ void multiply_part(Stages<BoxTile<Tile>> &stages, BlockSums &sums,
+                                              const ShareOfK &share) {
+    typedef BoxTile<Tile> Boxes;
+    typedef typename BlockSums::Unit Unit;
+    constexpr int STEPS = Boxes::BLOCK_K / Unit::STEP_K, ALL = STEPS * Boxes::BOXES_K;
+    static_assert(ALL % 2 == 0, "fragment 0 belongs to the first step of each stage");
+    const uint32_t in_left = kept(Unit::Left::first(sums.warp_row)),
+                   in_right = kept(Unit::Right::first(sums.warp_column));
+    typename Unit::Fragment fragments[2];
+    if (share.count > 0) {
+        stages.arrived[stages.at].wait(stages.parity);
+        Unit::load(fragments[0], stages.left(), stages.right(), in_left, in_right, 0);
+    }
+#pragma unroll 1
+    for (int left = share.count; left > 0; left -= Tile::BLOCK_K) {
+        const int here = stages.at;
+#pragma unroll
+        for (int step = 0; step < ALL; step++) {
+            const int box = (step + 1) % ALL / STEPS * Boxes::PART_BYTES;
+            bool is_there = true;
+            if (step == ALL - 1) {
+                stages.advance();
+                is_there = left > Tile::BLOCK_K;
+                if (is_there) stages.arrived[stages.at].wait(stages.parity);
+            }
+            if (is_there)
+                Unit::load(fragments[(step + 1) % 2], stages.left() + box, stages.right() + box,
+                           in_left, in_right, (step + 1) % STEPS);
+            Unit::add(sums.at, fragments[step % 2]);
+        }
+        stages.release(here);
+    }
+}
+
+// Stores the sums of a part that has all of its tile. The plain case, a whole tile in packs without
+// c, is code of its own: code that runs once waits for its instructions.
+template <class T, class Tile, class BlockSums, class Params> __device__ __forceinline__ void
+store_tile(BlockSums &sums, const Params &params, const BlockPart &part) {
+    const Factors<T> factors(params);
+    const bool is_plain = !EpilogueOf<Params>::type::IS_FUSED && params.is_c_packed &&
+                          factors.beta == T(0) && part.row + Tile::BLOCK_M <= int64_t(params.m) &&
+                          part.column + Tile::BLOCK_N <= int64_t(params.n);
+    if (!is_plain) {
+        sums.store(params, part);
+        return;
+    }
+    T *c = reinterpret_cast<T *>(params.c) + part.offsets[0] +
+           (part.row + sums.first_row) * params.c_row + part.column + sums.first_column;
+#pragma unroll
+    for (int i = 0; i < Tile::THREAD_M; i++) {
+        T *row = c + sums.row(i) * params.c_row;
+#pragma unroll
+        for (int j = 0; j < Tile::THREAD_N; j += 2) {
+            const Pack<T, 2> pack = {
+                {factors.scaled(sums.at[i][j]), factors.scaled(sums.at[i][j + 1])}};
+            store_pack<false>(row + sums.column(j), pack);
+        }
+    }
+}
+
+// Stores the results of a part; where several blocks share its tile, the last of these to arrive.
+template <class T, class Tile, class BlockSums, class Params> __device__ __forceinline__ void
+finish_part(BlockSums &sums, const Params &params, const BlockPart &part, bool &is_last) {
+    if (params.splits == 1) {
+        store_tile<T, Tile>(sums, params, part);
+        return;
+    }
+    T *partials = reinterpret_cast<T *>(params.scratch + COUNTER_BYTES) +
+                  uint64_t(part.tile) * params.splits * sums.AREA;
+    sums.leave(partials, part.split);
+    uint32_t *counter = reinterpret_cast<uint32_t *>(params.scratch) + part.tile;
+    if (is_last_block(counter, params.splits, is_last))
+        sums.store_combined(params, part, partials);
+}
+
+template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT,
+          class Params = MatmulParams<MAX_AXES>>
+__global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
+    matmul_boxes(const __grid_constant__ TensorMap left, const __grid_constant__ TensorMap right,
+                 const __grid_constant__ Params params) {
+    typedef BoxTile<Tile> Boxes;
+    typedef Sums<T, Tile, OnBoxes<Tile, LEFT, RIGHT>> BlockSums;
+    static_assert(BlockSums::THREADS == Boxes::MULTIPLYING, "the others copy");
+    SHARED_DYNAMIC(unsigned char, memory);
+    SHARED(CopyBarrier, arrived, [Boxes::STAGES]);
+    SHARED(CopyBarrier, released, [Boxes::STAGES]);
+    SHARED(bool, is_last, [1]);
+    if (threadIdx.x == 0) {
+        prefetch_map(left);
+        prefetch_map(right);
+        for (int stage = 0; stage < Boxes::STAGES; stage++) {
+            arrived[stage].init(1);
+            released[stage].init(Boxes::MULTIPLYING / 32);
+        }
+        publish_barriers();
+    }
+    __syncthreads();
+    grid_dependency_wait();
+    Stages<Boxes> stages = {swizzle_base(memory), arrived, released, 0, 0};
+    uint32_t blocks = params.splits * params.tiles_m * params.tiles_n;
+    for (uint32_t d = 0; d < params.batch_rank; d++) blocks *= uint32_t(params.batch[d].length);
+    uint32_t *counters = reinterpret_cast<uint32_t *>(params.scratch);
+
+    if (threadIdx.x >= Boxes::MULTIPLYING) {
+        if constexpr (Boxes::GIVES_REGISTERS) fewer_registers<24>();
+        for (uint32_t block = blockIdx.x; block < blocks; block += gridDim.x) {
+            const BlockPart part(params, block, Tile::BLOCK_M, Tile::BLOCK_N);
+            const ShareOfK share(params, block);
+            if (threadIdx.x == Boxes::MULTIPLYING)
+                copy_part<Tile, LEFT, RIGHT>(stages, left, right, part, share);
+            if (params.splits > 1) is_last_block(counters + part.tile, params.splits, is_last[0]);
+        }
+        return;
+    }
+    if constexpr (Boxes::GIVES_REGISTERS) more_registers<240>();
+    for (uint32_t block = blockIdx.x; block < blocks; block += gridDim.x) {
+        BlockSums sums;
+        if constexpr (Boxes::GIVES_REGISTERS) {
+            // Registers are spare only behind the loop.
+            multiply_part<Tile, LEFT, RIGHT>(stages, sums, ShareOfK(params, block));
+            const BlockPart part(params, block, Tile::BLOCK_M, Tile::BLOCK_N);
+            finish_part<T, Tile>(sums, params, part, is_last[0]);
+        } else {
+            const BlockPart part(params, block, Tile::BLOCK_M, Tile::BLOCK_N);
+            multiply_part<Tile, LEFT, RIGHT>(stages, sums, ShareOfK(params, block));
+            finish_part<T, Tile>(sums, params, part, is_last[0]);
+        }
+    }
+}
+
+} // namespace matmul
+} // namespace gpu
