@@ -256,19 +256,19 @@ const DOUBLE: &[MatmulTile] = &[
 
 /// f64 on Hopper, where a warp of its own copies boxes of both operands.
 ///
-/// H200, of cuBLAS 13.1's speed, graphs of launches in turn: 0.88 at 128 (3.2 us), 0.84 at 256 (4.5), 0.96 at 512 (8.2 us, cuBLAS 7.8), 0.98 at 1024
-/// (41.4 and 40.0), 0.87 at 1536, 1.00 at 2048, 0.98 at 4096 (2.58 ms and 2.53; the fastest 2.24 and 2.29) and 0.97 at 8192 (19.9 and 19.1 ms). At 4096
-/// tensor cores are busy 95.7 % of the time (cuBLAS 97.8 %, at a lower clock), and the last of eight rounds leaves 3 % of the multiprocessors idle. From
-/// 2 to 5 us of each launch are begin and end: in a program of its own, with fewer parameters, 512 takes 7.3 us and 1024 39.0. The efficiencies are the
-/// slopes behind that: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of 32 x 32 (one alone 1.13). Warps of 16 x 16 read as
-/// many bytes of shared memory as there are cycles for.
+/// H200, of cuBLAS 13.1's speed, graphs of launches in turn, as NVRTC compiles it: 0.84 at 128 (3.4 us), 0.81 at 256 (4.7), 0.93 at 512 (8.4 us, cuBLAS
+/// 7.8), 0.92 at 1024 (44.2 and 39.7), 0.80 at 1536, 0.94 at 2048, 0.92 at 4096 (2.68 ms and 2.48) and 0.90 at 8192 (21.7 and 19.3 ms). nvcc makes faster
+/// code of the same text, which adds fewer addresses: 0.88, 0.84, 0.96, 0.98, 0.87, 1.00, 0.98 and 0.97, with the largest tile of 32 values along k a
+/// stage, which spills with NVRTC. At 4096 tensor cores are then busy 95.7 % of the time (cuBLAS 97.8 %, at a lower clock). The efficiencies are the slopes
+/// of a program of its own: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of 32 x 32 (one alone 1.13); begin and end are 2 to
+/// 4 us. Warps of 16 x 16 read as many bytes of shared memory as there are cycles for.
 ///
 /// Tried: products of 4, 8 and 16 values along k have the same times at 4096, 16 spill there; 512 takes 9.6, 9.5 and 8.5 us, and 7.3 with 32 in place of
 /// 16 values along k a stage. Copies by a thread of a warp that multiplies: 512 9.4, 1024 53, 4096 3.1 ms, with two blocks of 128 x 64 a multiprocessor
 /// 2.6 ms. Four warps in place of eight: 512 8.4, 1024 46. Clusters of two that share boxes: 512 21, 1024 61, 4096 2.7 ms. 64 x 64 with two parts of k
 /// that a cluster adds in shared memory: 512 9.0. Pairs read at once need moves of registers for products of 8.
 pub(super) const BOXES: &[MatmulTile] = &[
-    MatmulTile::new([128, 128, 32], (8, 8), 3).speed(1, 1, 99).of_boxes(),
+    MatmulTile::new([128, 128, 16], (8, 8), 6).speed(1, 1, 99).of_boxes(),
     MatmulTile::new([64, 128, 32], (4, 8), 4).speed(1, 1, 97).of_boxes(),
     MatmulTile::new([64, 64, 32], (4, 4), 6).speed(1, 1, 91).of_boxes(),
     MatmulTile::new([64, 32, 32], (2, 4), 8).speed(1, 1, 78).of_boxes(),
