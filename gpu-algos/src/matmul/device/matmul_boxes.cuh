@@ -80,9 +80,7 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct OnBoxes {
         double rows[THREAD_M / 2][STEP_K / 2], columns[THREAD_N / 2][STEP_K / 4];
     };
 
-    static __device__ __forceinline__ int lane_row() {
-        return Left::element(threadIdx.x % 32 / 4);
-    }
+    static __device__ __forceinline__ int lane_row() { return Left::element(threadIdx.x % 32 / 4); }
     static __device__ __forceinline__ int lane_column() {
         const int t = threadIdx.x % 4;
         return Right::IS_ALONG ? 4 * t : Right::element(2 * t);
@@ -265,12 +263,10 @@ finish_part(BlockSums &sums, const Params &params, const BlockPart &part, bool &
                   uint64_t(part.tile) * params.splits * sums.AREA;
     sums.leave(partials, part.split);
     uint32_t *counter = reinterpret_cast<uint32_t *>(params.scratch) + part.tile;
-    if (is_last_block(counter, params.splits, is_last))
-        sums.store_combined(params, part, partials);
+    if (is_last_block(counter, params.splits, is_last)) sums.store_combined(params, part, partials);
 }
 
-template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT,
-          class Params = MatmulParams<MAX_AXES>>
+template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT, class Params = MatmulParams<MAX_AXES>>
 __global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
     matmul_boxes(const __grid_constant__ TensorMap left, const __grid_constant__ TensorMap right,
                  const __grid_constant__ Params params) {
