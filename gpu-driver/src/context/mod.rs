@@ -60,6 +60,8 @@ pub(crate) struct Context {
     pub(crate) main_stream: CUstream,
     /// Null where the device has no stream-ordered allocation.
     pub(crate) pool: CUmemoryPool,
+    /// Pools that programs made and dropped, for the next ones that they make.
+    pub(crate) idle_pools: Mutex<Vec<CUmemoryPool>>,
     /// All memory of the device, used or not.
     pub(crate) memory_bytes: usize,
     pub(crate) name: String,
@@ -123,6 +125,7 @@ impl Context {
             own,
             main_stream: null_mut(),
             pool: null_mut(),
+            idle_pools: Mutex::default(),
             memory_bytes: 0,
             name: String::new(),
             arch: Arch::new(0, 0),
@@ -291,6 +294,11 @@ impl Drop for Context {
         if !self.pool.is_null() {
             // SAFETY: every buffer held this context, so none is left.
             self.in_drop("a memory pool", "cuMemPoolDestroy", || unsafe { sys::cuMemPoolDestroy(self.pool) });
+        }
+        let idle_pools = std::mem::take(&mut *lock(&self.idle_pools));
+        for pool in idle_pools {
+            // SAFETY: as above; its buffers hold a pool that is in use.
+            self.in_drop("a memory pool", "cuMemPoolDestroy", || unsafe { sys::cuMemPoolDestroy(pool) });
         }
         if !self.main_stream.is_null() {
             // SAFETY: every user of the stream held this context, so none is left.

@@ -61,6 +61,6 @@ impl<T: DevicePod> DeviceVec<T> {
             device.check("cuStreamWaitEvent", code)?;
         }
         let memory = Allocation::of_owner(address);
-        Ok(Self { memory, owner: Some(owner), len, home: home.clone(), _elements: PhantomData })
+        Ok(Self { memory, owner: Some(owner), pool: None, len, home: home.clone(), _elements: PhantomData })
     }
 }

@@ -79,6 +79,8 @@ pub struct DeviceVec<T: DevicePod> {
     memory: Allocation,
     /// The owner of memory that is not ours.
     owner: Option<Arc<foreign::Owner>>,
+    /// The pool of a program that it is of, which is not destroyed before it is released.
+    pool: Option<DevicePool>,
     len: usize,
     home: Stream,
     _elements: PhantomData<T>,
@@ -98,7 +100,7 @@ impl<T: DevicePod> DeviceVec<T> {
         const { assert!(align_of::<T>() <= ALIGNMENT, "device memory is aligned to 256 bytes, which this type exceeds") };
         let bytes = byte_len::<T>(len)?;
         let memory = if bytes == 0 { Allocation::NONE } else { pool::allocate(home, bytes)? };
-        Ok(Self { memory, owner: None, len, home: home.clone(), _elements: PhantomData })
+        Ok(Self { memory, owner: None, pool: None, len, home: home.clone(), _elements: PhantomData })
     }
 
     /// A buffer of zero bytes.

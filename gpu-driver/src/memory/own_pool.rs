@@ -10,6 +10,8 @@ use std::{
     },
 };
 
+use gpu_driver_core::lock;
+
 use super::{AccessDescription, DeviceVec};
 use crate::{
     CudaCode, Device, DevicePod, DriverError, PoolUse, Result, Stream,
@@ -23,8 +25,8 @@ use crate::{
 /// A pool of device memory, apart from that behind every other [`DeviceVec`]: with a limit and counts of its own, and memory that nothing else uses.
 ///
 /// Its buffers are allocated and released in the order of their home streams, as all are. Released memory is kept for later buffers of the pool, all of it
-/// unless [`DevicePool::set_release_threshold`] says less. Clones are the same pool. Buffers outlive it: their memory goes back to the driver then, when the
-/// last of them is released.
+/// unless [`DevicePool::set_release_threshold`] says less. Clones are the same pool, which its buffers hold too: it goes with the last of them, and its memory
+/// goes back to the driver at a wait after that.
 ///
 /// ```no_run
 /// use gpu_driver::{Device, DevicePool};
@@ -55,13 +57,22 @@ unsafe impl Send for OwnPool {}
 unsafe impl Sync for OwnPool {}
 
 impl Drop for OwnPool {
+    /// Keeps the pool for the next one of its context: none is destroyed while memory of it may be in use. Where pools were destroyed before their buffers,
+    /// which the driver's manual allows, a process ended by a division by zero (H200, driver 580.159.04).
     fn drop(&mut self) {
-        // The driver keeps the memory of buffers until they are released.
-        // SAFETY: made in `DevicePool::new`, destroyed once.
-        let destroy = || unsafe { sys::cuMemPoolDestroy(self.raw) };
-        self.device.0.in_drop("a memory pool", "cuMemPoolDestroy", destroy);
+        let (context, mut none) = (&*self.device.0, 0u64);
+        if context.is_lost() {
+            return;
+        }
+        // Memory goes back to the driver at the next wait.
+        // SAFETY: the attribute is a 64-bit count.
+        let set = || unsafe { sys::cuMemPoolSetAttribute(self.raw, THRESHOLD, (&raw mut none).cast()) };
+        context.in_drop("a memory pool", "cuMemPoolSetAttribute", set);
+        lock(&context.idle_pools).push(self.raw);
     }
 }
+
+const THRESHOLD: c_int = CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as c_int;
 
 impl DevicePool {
     /// An empty pool without a limit, which keeps all memory that is released.
@@ -75,9 +86,13 @@ impl DevicePool {
         if device.0.pool.is_null() {
             return Err(DriverError::Cuda { call: "cuMemPoolCreate", code: NOT_SUPPORTED });
         }
-        let raw = create_pool(&device.0, device.0.device)?;
+        let idle = lock(&device.0.idle_pools).pop();
+        let raw = idle.map_or_else(|| create_pool(&device.0, device.0.device), Ok)?;
         let (limit_bytes, limited) = (AtomicU64::new(u64::MAX), Mutex::default());
-        Ok(Self(Arc::new(OwnPool { device: device.clone(), raw, limit_bytes, limited })))
+        let pool = Self(Arc::new(OwnPool { device: device.clone(), raw, limit_bytes, limited }));
+        pool.set_release_threshold(u64::MAX)?;
+        pool.reset_peaks()?;
+        Ok(pool)
     }
 
     /// The device whose memory it is.
@@ -106,6 +121,7 @@ impl DevicePool {
         if bytes > 0 {
             home.not_captured(OP, &device.enter()?)?;
             buffer.memory = self.allocate(home, bytes)?;
+            buffer.pool = Some(self.clone());
             device.0.trace.record(buffer.memory.address, "DeviceVec", bytes, Location::caller());
         }
         buffer.len = len;
@@ -188,10 +204,9 @@ impl DevicePool {
     #[doc(alias("CU_MEMPOOL_ATTR_RELEASE_THRESHOLD", "stop_holding"))]
     pub fn set_release_threshold(&self, bytes: u64) -> Result<()> {
         let (device, mut bytes) = (&self.0.device, bytes);
-        let attribute = CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as c_int;
         let _current = device.enter()?;
         // SAFETY: the attribute is a 64-bit count.
-        let code = unsafe { sys::cuMemPoolSetAttribute(self.0.raw, attribute, (&raw mut bytes).cast()) };
+        let code = unsafe { sys::cuMemPoolSetAttribute(self.0.raw, THRESHOLD, (&raw mut bytes).cast()) };
         device.check("cuMemPoolSetAttribute", code)
     }
 
@@ -201,10 +216,9 @@ impl DevicePool {
     /// The driver's error.
     pub fn release_threshold(&self) -> Result<u64> {
         let (device, mut bytes) = (&self.0.device, 0u64);
-        let attribute = CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as c_int;
         let _current = device.enter()?;
         // SAFETY: the attribute is a 64-bit count.
-        let code = unsafe { sys::cuMemPoolGetAttribute(self.0.raw, attribute, (&raw mut bytes).cast()) };
+        let code = unsafe { sys::cuMemPoolGetAttribute(self.0.raw, THRESHOLD, (&raw mut bytes).cast()) };
         device.check("cuMemPoolGetAttribute", code)?;
         Ok(bytes)
     }

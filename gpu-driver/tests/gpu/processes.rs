@@ -163,6 +163,8 @@ fn growth() -> Outcome {
     let (function, pool) = (&module.function("add")?, &PinnedPool::new(device));
     let mut x = DeviceVec::<i32>::zeros(stream, 32)?;
     let plane = CudaArray::<f32>::zeros(stream, ArrayShape::plane(4, 4).for_surfaces())?;
+    // Dropped pools are kept for the next ones: two are there at once below.
+    drop((DevicePool::new(device)?, DevicePool::new(device)?));
     let before = live()?;
 
     cycle("streams", (100_000, 0), device, || Stream::new(device).map(drop))?;
