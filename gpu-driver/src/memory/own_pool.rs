@@ -152,7 +152,8 @@ impl DevicePool {
         Ok(buffer)
     }
 
-    /// Allocates in the order of a stream that is in no capture. Where the pool is full, or the device, it waits, and gives back unused memory of the pool first.
+    /// Allocates in the order of a stream that is in no capture. Where the pool is full, or the device, it waits, and gives back unused memory of the pool
+    /// first.
     fn allocate(&self, home: &Stream, bytes: usize) -> Result<Allocation> {
         let OwnPool { device, raw, limit_bytes, limited } = &*self.0;
         let limit = PoolLimit { pool: *raw, bytes: limit_bytes, alone: limited };
