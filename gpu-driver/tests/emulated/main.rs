@@ -105,9 +105,9 @@ fn main() -> ExitCode {
     let correct =
         correct::cases().into_iter().map(|(name, test)| (name, move |device: &Device| everywhere(device, test)));
     let by_address = tests![null_pointer, host_pointer, a_buffer_of_another_device, use_after_free];
+    let in_lines = tests![mistakes_in_kernels_are_reported_with_their_line];
     let by_failure = tests![
         no_fallible_function_is_forgotten,
-        mistakes_in_kernels_are_reported_with_their_line,
         what_fails_in_a_drop_is_the_next_call_s_error,
         large_copies_that_fail_are_errors,
         a_fatal_failure_loses_the_device,
@@ -188,6 +188,7 @@ fn main() -> ExitCode {
         .group("broken", emulated(), require, by_order)
         .cases("broken", checked.clone(), require_checked, broken::cases(Noticed::ByChecks))
         .group("broken", checked.clone(), require_checked, by_address)
+        .group("broken", checked.clone(), require_checked, in_lines)
         .group("broken", checked, require_checked, by_order_checked)
         .cases("nvrtc", compiler, "GPU_COMPILE", compiling)
         .run()
