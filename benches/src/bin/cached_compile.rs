@@ -11,9 +11,9 @@ use std::{
     time::Instant,
 };
 
-use benches::harness::Outcome;
+use benches::harness::{self, Outcome};
 use clap::Parser;
-use gpu_driver::{Device, Origin, Program, emulated::Emulated};
+use gpu_driver::{Origin, Program};
 
 /// Time compilations that the cache answers.
 #[derive(Debug, Parser)]
@@ -39,13 +39,7 @@ fn main() -> ExitCode {
         None => in_children(&options),
         Some(part) => in_this_process(&options, part == "fill"),
     };
-    outcome.map_or_else(
-        |error| {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        },
-        |()| ExitCode::SUCCESS,
-    )
+    harness::exit_code(outcome)
 }
 
 fn in_children(options: &Options) -> Outcome {
@@ -68,7 +62,7 @@ fn in_children(options: &Options) -> Outcome {
 }
 
 fn in_this_process(options: &Options, fills: bool) -> Outcome {
-    let device = if options.device == "emulated" { Emulated::new().open()? } else { Device::first()? };
+    let device = harness::device(&options.device)?;
     let texts: Vec<Program> = (0..options.texts.max(2)).map(text).collect();
     if fills {
         return texts.iter().try_for_each(|text| Ok(device.compile(text).map(drop)?));

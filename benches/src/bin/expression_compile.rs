@@ -12,10 +12,13 @@ use std::{
     time::Instant,
 };
 
-use benches::{data, harness::Outcome};
+use benches::{
+    data,
+    harness::{Outcome, device, exit_code},
+};
 use clap::Parser;
 use gpu_array::{GpuArray, expression::Expr};
-use gpu_driver::{Device, emulated::Emulated};
+use gpu_driver::Device;
 use ndarray::{Ix1, aview1};
 
 const LENGTH: usize = 1 << 14;
@@ -41,17 +44,7 @@ fn main() -> ExitCode {
         None => in_children(&options),
         Some(title) => device(&options.device).and_then(|device| measure(&device, title, options.expressions)),
     };
-    outcome.map_or_else(
-        |error| {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        },
-        |()| ExitCode::SUCCESS,
-    )
-}
-
-fn device(name: &str) -> Outcome<Device> {
-    Ok(if name == "emulated" { Emulated::new().open()? } else { Device::first()? })
+    exit_code(outcome)
 }
 
 /// Runs this program with an empty cache, and again with the kernels that the first run left there.

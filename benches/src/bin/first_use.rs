@@ -11,11 +11,14 @@ use std::{
     time::Instant,
 };
 
-use benches::{data, harness::Outcome};
+use benches::{
+    data,
+    harness::{self, Outcome},
+};
 use clap::Parser;
 use gpu_algos::prelude::*;
 use gpu_array::GpuArray;
-use gpu_driver::{CudaVersion, Device, Stream, emulated::Emulated, nvrtc};
+use gpu_driver::{CudaVersion, Stream, nvrtc};
 use gpu_random::{Philox, Xorwow};
 use ndarray::{Axis, Ix2, aview1};
 
@@ -65,13 +68,7 @@ fn main() -> ExitCode {
         None => in_children(&options),
         Some(name) => measure(&options.device, name),
     };
-    outcome.map_or_else(
-        |error| {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        },
-        |()| ExitCode::SUCCESS,
-    )
+    harness::exit_code(outcome)
 }
 
 /// Starts this program for each call, with empty caches, then with the kernels that the first of these starts left.
@@ -104,7 +101,7 @@ fn child(options: &Options, name: &str, cache: &std::path::Path) -> Outcome<f64>
 }
 
 fn measure(device: &str, name: &str) -> Outcome {
-    let device = if device == "emulated" { Emulated::new().open()? } else { Device::first()? };
+    let device = harness::device(device)?;
     let host = data::uniform_from(0, 1 << 16);
     let x = GpuArray::from_ndarray(&device, &aview1(&host))?.into_shape((256, 256))?;
     device.synchronize()?;

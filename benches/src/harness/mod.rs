@@ -28,6 +28,7 @@ mod figure;
 mod id;
 mod selection;
 mod settings;
+mod start;
 #[cfg(test)]
 mod tests;
 
@@ -50,6 +51,7 @@ pub use figure::Figure;
 pub use id::{Ceiling, Id, Measure, Work};
 use selection::Selection;
 pub use settings::{Backend, Set, Settings};
+pub use start::{device, exit_code};
 
 /// Why something could not be measured, for the person who reads it.
 pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;

@@ -8,12 +8,9 @@ use gpu_array::{
 use super::{
     policy::MatmulTile,
     problem::MatmulProblem,
-    warpgroup::{BoxOrder, FactorLayout, MappedOperand},
+    warpgroup::{BoxOrder, FactorLayout, HOPPER, MappedOperand},
 };
 use crate::Result;
-
-/// The architecture whose kernels copy boxes: it has products of 8 and 16 values along k, and gives registers to other warps.
-const HOPPER: u32 = 90;
 
 /// The operands of a problem, as tensor maps describe them.
 #[derive(Clone, Debug)]

@@ -291,13 +291,9 @@ impl Drop for Context {
             // SAFETY: nobody has the buffer, and nothing runs any more.
             self.in_drop("pinned memory", "cuMemFreeHost", || unsafe { sys::cuMemFreeHost(buffer.as_ptr().cast()) });
         }
-        if !self.pool.is_null() {
+        let pools = std::mem::take(&mut *lock(&self.idle_pools)).into_iter().chain([self.pool]);
+        for pool in pools.filter(|pool| !pool.is_null()) {
             // SAFETY: every buffer held this context, so none is left.
-            self.in_drop("a memory pool", "cuMemPoolDestroy", || unsafe { sys::cuMemPoolDestroy(self.pool) });
-        }
-        let idle_pools = std::mem::take(&mut *lock(&self.idle_pools));
-        for pool in idle_pools {
-            // SAFETY: as above; its buffers hold a pool that is in use.
             self.in_drop("a memory pool", "cuMemPoolDestroy", || unsafe { sys::cuMemPoolDestroy(pool) });
         }
         if !self.main_stream.is_null() {

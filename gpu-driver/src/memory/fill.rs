@@ -1,8 +1,11 @@
 //! Fills of device memory with one value: by the driver's memsets, else by copies that double the elements that are there.
 
-use super::{DeviceSliceMut, Pitched, offset, pitched::copy};
-use crate::{DevicePod, Result, Stream, context::Current, raw::CUdeviceptr, sys};
+use std::slice;
+
 use gpu_driver_core::copies::DEVICE;
+
+use super::{DeviceSliceMut, Pitched, offset, pitched::copy};
+use crate::{DevicePod, Result, Stream, context::Current, pod::bytes_of, raw::CUdeviceptr, sys};
 
 impl<T: DevicePod> DeviceSliceMut<'_, T> {
     /// Overwrites every element with `value`, without a kernel. Returns at once.
@@ -126,10 +129,8 @@ impl<T: DevicePod> DeviceSliceMut<'_, T> {
 
     /// Writes one element, by a memset for each run of equal words.
     fn write_first(&self, mut at: CUdeviceptr, value: T, current: &Current) -> Result<()> {
-        let size = size_of::<T>();
-        // SAFETY: a `DevicePod` has no padding, so all of its bytes can be read.
-        let bytes = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(&value).cast::<u8>(), size) };
-        let divides = |unit: &usize| size.is_multiple_of(*unit) && at.is_multiple_of(*unit as CUdeviceptr);
+        let bytes = bytes_of(slice::from_ref(&value));
+        let divides = |unit: &usize| bytes.len().is_multiple_of(*unit) && at.is_multiple_of(*unit as CUdeviceptr);
         let unit = [4, 2].into_iter().find(divides).unwrap_or(1);
         let words: Vec<&[u8]> = bytes.chunks_exact(unit).collect();
         for run in words.chunk_by(|a, b| a == b) {
@@ -153,8 +154,7 @@ enum Pattern {
 impl Pattern {
     /// None where no memset writes such elements.
     fn of<T: DevicePod>(value: T) -> Option<Self> {
-        // SAFETY: a `DevicePod` has no padding, so all of its bytes can be read.
-        let bytes = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(&value).cast::<u8>(), size_of::<T>()) };
+        let bytes = bytes_of(slice::from_ref(&value));
         match bytes.len() {
             1 | 2 | 4 => Some(Self::of_word(bytes)),
             8 if bytes[..4] == bytes[4..] => match Self::of_word(&bytes[..4]) {

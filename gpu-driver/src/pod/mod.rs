@@ -176,6 +176,12 @@ pub trait KernelType: Copy + Send + Sync + Debug + 'static + sealed::Sealed {
     fn for_each_word(self, each: impl FnMut(u64));
 }
 
+/// The bytes of plain values.
+pub(crate) fn bytes_of<T: DevicePod>(values: &[T]) -> &[u8] {
+    // SAFETY: plain values have no padding, so all of their bytes are there to be read.
+    unsafe { slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
 impl<T: DevicePod> KernelType for T {
     const CUDA_TYPE: &'static str = T::CUDA_NAME;
 
@@ -185,9 +191,7 @@ impl<T: DevicePod> KernelType for T {
 
     #[inline]
     fn for_each_word(self, mut each: impl FnMut(u64)) {
-        // SAFETY: a plain type has no padding, so all of its bytes are there to be read.
-        let bytes = unsafe { slice::from_raw_parts((&raw const self).cast::<u8>(), size_of::<T>()) };
-        let (whole, rest) = bytes.as_chunks();
+        let (whole, rest) = bytes_of(slice::from_ref(&self)).as_chunks();
         whole.iter().for_each(|&bytes| each(u64::from_ne_bytes(bytes)));
         if !rest.is_empty() {
             each(word(rest));

@@ -254,6 +254,16 @@ __device__ inline void warp_multiply_add(double (&c)[4], const double (&a)[2], d
 #endif
 }
 
+// The same for 4 COUNT columns of a, 4 at a time.
+template <int TWICE, int COUNT> __device__ inline void
+warp_multiply_add_by_fours(double (&c)[4], const double (&a)[TWICE], const double (&b)[COUNT]) {
+    static_assert(TWICE == 2 * COUNT, "two rows of a for each column of b");
+    for (int q = 0; q < COUNT; q++) {
+        const double rows[2] = {a[2 * q], a[2 * q + 1]};
+        warp_multiply_add(c, rows, b[q]);
+    }
+}
+
 // The same for 8 and 16 columns of a: with q = 0, 1, …, the lane also holds a[g][t + 4 q] and
 // a[g + 8][t + 4 q], in this order, and b[t + 4 q][g]. The order of the sums is that of k too, bit
 // for bit (measured: H200). Larger products keep the tensor cores busy with fewer warps: 16 cycles
@@ -266,10 +276,7 @@ __device__ inline void warp_multiply_add(double (&c)[4], const double (&a)[4],
                  : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
                  : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #else
-    for (int q = 0; q < 2; q++) {
-        const double rows[2] = {a[2 * q], a[2 * q + 1]};
-        warp_multiply_add(c, rows, b[q]);
-    }
+    warp_multiply_add_by_fours(c, a, b);
 #endif
 }
 __device__ inline void warp_multiply_add(double (&c)[4], const double (&a)[8],
@@ -281,10 +288,7 @@ __device__ inline void warp_multiply_add(double (&c)[4], const double (&a)[8],
                  : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
                    "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 #else
-    for (int q = 0; q < 4; q++) {
-        const double rows[2] = {a[2 * q], a[2 * q + 1]};
-        warp_multiply_add(c, rows, b[q]);
-    }
+    warp_multiply_add_by_fours(c, a, b);
 #endif
 }
 

@@ -12,7 +12,7 @@ use std::{
 
 use gpu_driver_core::{cache, lock};
 
-use crate::{Device, DevicePod, DriverError, Result, Stream, context::not_forked};
+use crate::{Device, DevicePod, DriverError, Result, Stream, context::not_forked, pod::bytes_of};
 
 mod record;
 mod variants;
@@ -318,11 +318,6 @@ fn remove(path: &Path) -> io::Result<()> {
 fn median(mut times: Vec<f32>) -> f32 {
     times.sort_by(f32::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f32::INFINITY)
-}
-
-fn bytes_of<T: DevicePod>(elements: &[T]) -> &[u8] {
-    // SAFETY: plain values without padding, as `DevicePod` demands, so each byte is initialised.
-    unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
 fn same_bits<T: DevicePod>(a: &[T], b: &[T]) -> bool {

@@ -15,6 +15,7 @@ pub(super) mod samples;
 pub(super) use launch::{BOX_STAGES, run};
 pub(super) use operand::{BoxOrder, FactorLayout, MappedOperand};
 pub(super) use params::PARAMS;
+pub(super) use plan::HOPPER;
 #[cfg(test)]
 pub(super) use plan::described;
 pub(super) use policy::Products;
