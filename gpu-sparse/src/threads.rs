@@ -1,11 +1,14 @@
 //! The threads that host work runs on.
 
-use std::{env, error::Error, sync::OnceLock};
+use std::{env, error::Error, num::NonZero, sync::OnceLock, thread};
 
 use crate::{Result, SparseError};
 
 /// More threads than any machine has use for: taking turns, they would not come to an end.
 const MOST: usize = 1024;
+
+/// Bytes of a thread's stack, as Rust's standard library chooses it, with room for what the thread allocates while it starts.
+const STACK: usize = (2 << 20) + (64 << 10);
 
 /// The variables that rayon takes the number of threads from; a number in the first hides the second, which is its old name.
 const VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
@@ -32,15 +35,29 @@ pub fn start_threads() -> Result<()> {
 }
 
 fn start() -> Result<(), String> {
-    let too_many = asked().filter(|&(_, asked)| asked > MOST);
-    // Where there are too many, a pool of one keeps rayon from starting them later.
-    let builder = rayon::ThreadPoolBuilder::new().num_threads(too_many.map_or(0, |_| 1));
-    match (builder.build_global(), too_many) {
-        (Ok(()), Some((name, asked))) => Err(format!("{name}={asked} asks for more than {MOST}")),
+    let refusal = refusal();
+    // Where threads are refused, a pool of one keeps rayon from starting them later.
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(usize::from(refusal.is_some()));
+    match (builder.build_global(), refusal) {
+        (Ok(()), Some(refusal)) => Err(refusal),
         (Ok(()), None) => Ok(()),
         // Without a cause it says that there is a pool already.
         (Err(error), _) => error.source().map_or(Ok(()), |cause| Err(cause.to_string())),
     }
+}
+
+/// Why rayon's pool is not started as it would be. The stacks are reserved once beforehand: where those that start first use up the address
+/// space, an allocation of one of them would end the process before the system has refused the next.
+fn refusal() -> Option<String> {
+    let (origin, threads) = match asked() {
+        Some((name, asked)) if asked > MOST => return Some(format!("{name}={asked} asks for more than {MOST}")),
+        // Rayon takes 0 as no number.
+        Some((name, asked)) if asked > 0 => (name, asked),
+        _ => ("the number of cores", thread::available_parallelism().map_or(1, NonZero::get)),
+    };
+    let bytes = threads * STACK;
+    let reserved = Vec::<u8>::new().try_reserve_exact(bytes);
+    reserved.err().map(|_| format!("{bytes} bytes for the stacks of {threads} ({origin}) were refused"))
 }
 
 /// The variable that rayon goes by, and its number: the first that holds one, as rayon itself chooses.

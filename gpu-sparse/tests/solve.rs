@@ -471,7 +471,11 @@ fn threads_that_cannot_be_had_end_in_a_message() {
     // Each thread's stack is address space.
     let output = run("ulimit -v 600000; RAYON_NUM_THREADS=1000");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("no threads to work on"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("no threads to work on") && stderr(&output).contains("for the stacks of 1000"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// Memory follows the entries of a file, so a long file can need more than there is.

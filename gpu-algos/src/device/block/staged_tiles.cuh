@@ -89,7 +89,7 @@ struct StagedTiles {
     // Replaces vector `u` of the thread's neighbouring ones.
     __device__ __forceinline__ void write(int stage, int u,
                                           const Pack<T, VECTOR_SIZE> &values) const {
-        store_pack<false>(at(stage, int(threadIdx.x) * VECTORS_PER_THREAD + u), values);
+        store_pack(at(stage, int(threadIdx.x) * VECTORS_PER_THREAD + u), values);
     }
 };
 

@@ -67,7 +67,7 @@ template <class T, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD> struct 
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             const int64_t i = index(start, u, 0);
             if (is_whole(array, i, count)) {
-                store_pack<false>(array + i, vectors[u]);
+                store_pack(array + i, vectors[u]);
                 continue;
             }
 #pragma unroll

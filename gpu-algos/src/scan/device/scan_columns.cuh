@@ -123,8 +123,8 @@ __device__ __forceinline__ void store_row(const typename A::Params &params,
     typedef RowEpilogue<M, A, R, VECTOR_SIZE> Last;
     const Pack<typename Last::Out, VECTOR_SIZE> &out = Last::of(params, results, columns, row);
     const int64_t offset = columns.base.of[0] + row * params.scanned[0].strides[0];
-    store<true>(out, params.target, params.is_target_packed != 0, offset,
-                params.lines[0].strides[0], 0, columns.last);
+    store<StoreMode::STREAMED>(out, params.target, params.is_target_packed != 0, offset,
+                               params.lines[0].strides[0], 0, columns.last);
 }
 
 // The group of columns that the block shares with others, and the thread's lane and walker. Its

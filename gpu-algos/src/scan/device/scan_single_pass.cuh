@@ -129,9 +129,9 @@ write(const typename A::Params &params, const Pack<T, VECTOR_SIZE> &out, int64_t
 #pragma unroll
                 for (int k = 0; k < VECTOR_SIZE; k++)
                     turned.lane[k] = out.lane[VECTOR_SIZE - 1 - k];
-                store<true>(turned, params.target, true, -(i + VECTOR_SIZE - 1), 1);
+                store<StoreMode::STREAMED>(turned, params.target, true, -(i + VECTOR_SIZE - 1), 1);
             } else {
-                store<true>(out, params.target, true, i, 1);
+                store<StoreMode::STREAMED>(out, params.target, true, i, 1);
             }
             return;
         }

@@ -150,7 +150,7 @@ put_states(typename O::State *room,
                 out.lane[k] = v == 0 ? base : values[v > 0 ? v - 1 : 0];
             }
         }
-        store_pack<false>(room + swizzled<VECTORS_PER_THREAD>(pack + u) * VECTOR_SIZE, out);
+        store_pack(room + swizzled<VECTORS_PER_THREAD>(pack + u) * VECTOR_SIZE, out);
     }
 }
 
@@ -164,9 +164,10 @@ __device__ __forceinline__ void write_staged(const typename A::Params &params,
             Pack<T, VECTOR_SIZE> turned;
 #pragma unroll
             for (int k = 0; k < VECTOR_SIZE; k++) turned.lane[k] = out.lane[VECTOR_SIZE - 1 - k];
-            store<true>(turned, params.target, true, base - (i + VECTOR_SIZE - 1), 1);
+            store<StoreMode::STREAMED>(turned, params.target, true, base - (i + VECTOR_SIZE - 1),
+                                       1);
         } else {
-            store<true>(out, params.target, true, base + i, 1);
+            store<StoreMode::STREAMED>(out, params.target, true, base + i, 1);
         }
         return;
     }

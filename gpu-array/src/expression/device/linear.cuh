@@ -55,7 +55,8 @@ __global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ Linear
         typename Wide<VECTOR_SIZE, typename E::Outputs>::type out;
         apply<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u], out);
         each(out, [&](auto k, auto &values) {
-            store(values, params.outputs[decltype(k)::value], true, place[u], 1, first[u], last[u]);
+            store<StoreMode::WHOLE>(values, params.outputs[decltype(k)::value], true, place[u], 1,
+                                    first[u], last[u]);
         });
     }
 }

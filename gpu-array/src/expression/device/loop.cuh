@@ -59,7 +59,7 @@ __device__ __forceinline__ void load(Pack<Index, VECTOR_SIZE> &values, uint64_t 
 }
 
 // Stores the values with the numbers `first` to `last`, at the addresses that `load` would read.
-template <bool STREAM = false, class T, int VECTOR_SIZE>
+template <StoreMode MODE = StoreMode::PLAINLY, class T, int VECTOR_SIZE>
 __device__ __forceinline__ void store(const Pack<T, VECTOR_SIZE> &values, uint64_t address,
                                       bool packed, int64_t offset, int64_t step, int first = 0,
                                       int last = VECTOR_SIZE - 1) {
@@ -69,7 +69,7 @@ __device__ __forceinline__ void store(const Pack<T, VECTOR_SIZE> &values, uint64
 #pragma unroll
     for (int lane = 0; lane < VECTOR_SIZE; lane++) stored.lane[lane] = S(values.lane[lane]);
     if (packed && last - first == VECTOR_SIZE - 1) {
-        store_pack<STREAM>(at, stored);
+        store_pack<MODE>(at, stored);
     } else {
 #pragma unroll
         for (int lane = 0; lane < VECTOR_SIZE; lane++) {

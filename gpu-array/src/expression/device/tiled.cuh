@@ -128,8 +128,9 @@ __global__ void __launch_bounds__(THREADS, (blocks_of_tiles<E, TILE>()))
         apply<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in, out);
         each(out, [&](auto k, auto &values) {
             const int64_t step = axes[0].strides[0];
-            store<true>(values, params.outputs[decltype(k)::value], packed,
-                        offset[0] + i * step + j * axes[1].strides[0], step, 0, count - 1);
+            store<StoreMode::STREAMED>(values, params.outputs[decltype(k)::value], packed,
+                                       offset[0] + i * step + j * axes[1].strides[0], step, 0,
+                                       count - 1);
         });
     }
 }
