@@ -6,8 +6,7 @@
 // Contract: grid ceil(items / (THREADS * VECTORS_PER_THREAD)), block THREADS, no shared memory. An
 // item is a pack of a row; items = rows * packs of a row. Parameters: StridedParams (params.rs).
 // The function `divisor` on the host gives a divisor. PACKED leaves and outputs have stride 1 along
-// axis 0, and addresses and other strides of whole packs, or multiples of 16 bytes where packs are
-// longer.
+// axis 0, and addresses and other strides of whole packs.
 // Bytes moved: each output once, and the reads of each leaf that the caches do not serve.
 #pragma once
 #include "loop.cuh"
@@ -42,7 +41,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int k = 0; k <= LEAVES; k++) offset[k] = column * params.axes[0].strides[k];
         const auto *axis = params.axes.at;
-        // Copies of the loop's body, four of them, would double the time of compilation.
+        // Copies of the loop's body, four of them, would take a third longer to compile.
 #pragma unroll 1
         for (int d = 1; d < rank; d++) {
             axis++;
@@ -67,8 +66,8 @@ __global__ void __launch_bounds__(THREADS)
         typename Wide<VECTOR_SIZE, typename E::Outputs>::type out;
         apply<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u], out);
         each(out, [&](auto k, auto &values) {
-            store(values, params.outputs[decltype(k)::value], packed, place[u],
-                  params.axes[0].strides[0], 0, count[u] - 1);
+            store<StoreMode::WHOLE>(values, params.outputs[decltype(k)::value], packed, place[u],
+                                    params.axes[0].strides[0], 0, count[u] - 1);
         });
     }
 }
