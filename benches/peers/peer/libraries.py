@@ -143,14 +143,14 @@ class CuPy(OnCuPy, Eager, Reducing):
 
     def standardise(self, v):
         x = self.vector(v, v.x).reshape(v.side, v.side)
-        return lambda: (x - x.mean(0)) / x.std(0)
+        return lambda: ((x - x.mean(0)) / x.std(0)).reshape(-1)
 
     def softmax(self, v):
         cupy, x = self.cupy, self.vector(v, v.x).reshape(v.side, v.side)
 
         def call():
             e = cupy.exp(x - x.max(1, keepdims=True))
-            return e / e.sum(1, keepdims=True)
+            return (e / e.sum(1, keepdims=True)).reshape(-1)
 
         return call
 
@@ -298,11 +298,11 @@ class Torch(Library, Eager, Reducing):
 
     def standardise(self, v):
         x = self.vector(v, v.x).reshape(v.side, v.side)
-        return lambda: (x - x.mean(0)) / x.std(0, correction=0)
+        return lambda: ((x - x.mean(0)) / x.std(0, correction=0)).reshape(-1)
 
     def softmax(self, v):
         x = self.vector(v, v.x).reshape(v.side, v.side)
-        return lambda: self.torch.softmax(x, 1)
+        return lambda: self.torch.softmax(x, 1).reshape(-1)
 
     def inclusive_scan(self, v):
         x = self.vector(v, v.x)
