@@ -74,8 +74,15 @@ impl<A: Array<Item = u64>> ParamWords for SmallVec<A> {
         SmallVec::push(self, word);
     }
 
+    // `resize` appends word by word.
     fn push_zeros(&mut self, count: usize) {
-        self.resize(self.len() + count, 0);
+        const ZEROS: [u64; 64] = [0; 64];
+        let mut left = count;
+        while left > 0 {
+            let some = left.min(ZEROS.len());
+            self.extend_from_slice(&ZEROS[..some]);
+            left -= some;
+        }
     }
 }
 

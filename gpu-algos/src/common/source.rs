@@ -61,7 +61,7 @@ impl ValueSource for Lowered<'_> {
         unique(self.homes().map(|home| -> &Stream { home }))
     }
     fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
-        key.extend(self.key());
+        self.write_key(key);
     }
     fn text(&self, name: &str) -> (String, Vec<Header>) {
         (self.functor(name), self.headers())

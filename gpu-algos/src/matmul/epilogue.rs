@@ -165,9 +165,10 @@ impl<'l, 'a> ProductEpilogue<'l, 'a> {
 
 impl PlacedEpilogue<'_, '_> {
     /// All that the program depends on.
-    pub(super) fn key(&self) -> impl Iterator<Item = u64> {
-        let own = u64::from(self.kinds) << 32 | self.around.leaf() as u64;
-        std::iter::once(own).chain(self.around.expression().key())
+    pub(super) fn key(&self) -> SmallVec<[u64; 32]> {
+        let mut key = SmallVec::from_slice(&[u64::from(self.kinds) << 32 | self.around.leaf() as u64]);
+        self.around.expression().write_key(&mut key);
+        key
     }
 
     /// Its part of a kernel's program, whose parameters without it are `base`.

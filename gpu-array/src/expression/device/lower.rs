@@ -260,9 +260,9 @@ impl<'a> Lowered<'a> {
         HEADERS.into_iter().chain(further_headers(&self.0)).chain(sources).collect()
     }
 
-    /// All that the structure's text depends on.
-    pub fn key(&self) -> impl Iterator<Item = u64> + '_ {
-        self.0.key()
+    /// Appends all that the structure's text depends on.
+    pub fn write_key(&self, key: &mut impl Extend<u64>) {
+        self.0.write_key(key);
     }
 
     /// The operands that it reads, in the order of the structure's `Leaves`.

@@ -82,17 +82,18 @@ pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
     let device = stream.device();
     let other =
         |memory: &LeafMemory<'_>| memory.home().map(Stream::device).filter(|&home| home != device).map(Device::ordinal);
-    let leaves = code.leaves.iter().map(|leaf| {
-        let text = || format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice());
-        other(&leaf.memory).map(|ordinal| (ordinal, text()))
-    });
-    let tables = code.tables.iter().map(|table| {
-        let text = || format!("an array of {} read at computed places", table.dtype);
-        other(&table.memory).map(|ordinal| (ordinal, text()))
-    });
-    if let Some((right_device, right)) = leaves.chain(tables).flatten().next() {
-        let left_device = device.ordinal();
-        return Err(ArrayError::Devices { left: "the result".to_owned(), left_device, right, right_device });
+    let refused = |right_device, right| {
+        Err(ArrayError::Devices { left: "the result".to_owned(), left_device: device.ordinal(), right, right_device })
+    };
+    for leaf in &code.leaves {
+        if let Some(ordinal) = other(&leaf.memory) {
+            return refused(ordinal, format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice()));
+        }
+    }
+    for table in &code.tables {
+        if let Some(ordinal) = other(&table.memory) {
+            return refused(ordinal, format!("an array of {} read at computed places", table.dtype));
+        }
     }
     Ok(())
 }
@@ -100,7 +101,7 @@ pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
 /// Writes everything that the text of a kernel depends on.
 fn write_key(key: &mut Key, code: &Code<'_>, which: Loop) {
     key.extend_from_slice(&[SPACE.word(), which as u64]);
-    key.extend(code.key());
+    code.write_key(key);
 }
 
 fn program(code: &Code<'_>, which: Loop, policy: &Policy) -> Program {

@@ -77,21 +77,29 @@ impl Code<'_> {
     }
 
     /// The key of the steps: words for everything that their C++ text depends on.
-    pub(crate) fn key(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn key(&self) -> SmallVec<[u64; 32]> {
+        let mut key = SmallVec::new();
+        self.write_key(&mut key);
+        key
+    }
+
+    /// Appends the words of [`Code::key`]. Every launch does, so each list is appended as one, not word by word as of a chain of iterators.
+    pub(crate) fn write_key(&self, key: &mut impl Extend<u64>) {
         let counts = self.leaves.len() as u64 | (self.outputs.len() as u64) << 16 | (self.steps.len() as u64) << 32;
-        let outputs = self.outputs.iter().map(|&step| u64::from(step));
-        let steps = self.steps.iter().map(|step| {
+        key.extend([counts]);
+        key.extend(self.outputs.iter().map(|&step| u64::from(step)));
+        key.extend(self.steps.iter().map(|step| {
             let [a, b, c] = step.args.map(u64::from);
             // Arguments are less than `MOST_STEPS`, so all of it fits into one word.
             step.op as u64 | (step.dtype as u64) << 8 | a << 16 | b << 32 | c << 48
-        });
-        // The address and the length identify a static text.
-        let text = |text: &'static str| [text.as_ptr() as u64, text.len() as u64];
-        let sources = self.sources.iter().flat_map(move |source| {
+        }));
+        for source in &self.sources {
             let header = source.header();
-            let texts = [source.function(), header.name, header.text];
-            texts.into_iter().flat_map(text).chain([source.words().len() as u64])
-        });
-        std::iter::once(counts).chain(outputs).chain(steps).chain(sources)
+            for text in [source.function(), header.name, header.text] {
+                // The address and the length identify a static text.
+                key.extend([text.as_ptr() as u64, text.len() as u64]);
+            }
+            key.extend([source.words().len() as u64]);
+        }
     }
 }

@@ -350,7 +350,7 @@ impl<'a> Code<'a> {
         let words = |code: &Code<'_>| code.sources.iter().map(|source| source.words().to_vec()).collect::<Vec<_>>();
         self.shape == other.shape
             && self.scalars == other.scalars
-            && self.key().eq(other.key())
+            && self.key() == other.key()
             && words(self) == words(other)
             && self.leaves.len() == other.leaves.len()
             && self.tables.len() == other.tables.len()
