@@ -1,6 +1,6 @@
 //! The threads that host work runs on.
 
-use std::{env, error::Error, num::NonZero, sync::OnceLock, thread};
+use std::{env, error::Error, hint::black_box, num::NonZero, sync::OnceLock, thread};
 
 use crate::{Result, SparseError};
 
@@ -56,7 +56,10 @@ fn refusal() -> Option<String> {
         _ => ("the number of cores", thread::available_parallelism().map_or(1, NonZero::get)),
     };
     let bytes = threads * STACK;
-    let reserved = Vec::<u8>::new().try_reserve_exact(bytes);
+    let mut stacks = Vec::<u8>::new();
+    let reserved = stacks.try_reserve_exact(bytes);
+    // An allocation that nobody looks at may be left out by the compiler.
+    black_box(&stacks);
     reserved.err().map(|_| format!("{bytes} bytes for the stacks of {threads} ({origin}) were refused"))
 }
 
