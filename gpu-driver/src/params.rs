@@ -77,11 +77,8 @@ impl<A: Array<Item = u64>> ParamWords for SmallVec<A> {
     // `resize` appends word by word.
     fn push_zeros(&mut self, count: usize) {
         const ZEROS: [u64; 64] = [0; 64];
-        let mut left = count;
-        while left > 0 {
-            let some = left.min(ZEROS.len());
-            self.extend_from_slice(&ZEROS[..some]);
-            left -= some;
+        for done in (0..count).step_by(ZEROS.len()) {
+            self.extend_from_slice(&ZEROS[..ZEROS.len().min(count - done)]);
         }
     }
 }
