@@ -260,7 +260,12 @@ impl<'a> Lowered<'a> {
         HEADERS.into_iter().chain(further_headers(&self.0)).chain(sources).collect()
     }
 
-    /// Appends all that the structure's text depends on.
+    /// All that the structure's text depends on.
+    pub fn key(&self) -> impl Iterator<Item = u64> + use<> {
+        self.0.key().into_iter()
+    }
+
+    /// Appends the words of [`Lowered::key`]: for keys that every launch makes.
     pub fn write_key(&self, key: &mut impl Extend<u64>) {
         self.0.write_key(key);
     }
