@@ -7,7 +7,7 @@ use crate::{Result, SparseError};
 /// More threads than any machine has use for: taking turns, they would not come to an end.
 const MOST: usize = 1024;
 
-/// Bytes of a thread's stack, as Rust's standard library chooses it, with room for what the thread allocates while it starts.
+/// Bytes of a thread's stack, as Rust's standard library chooses it, with room for the thread's first allocations.
 const STACK: usize = (2 << 20) + (64 << 10);
 
 /// The variables that rayon takes the number of threads from; a number in the first hides the second, which is its old name.
