@@ -1,8 +1,8 @@
 //! The threads that host work runs on.
 
-use std::{env, error::Error, hint::black_box, num::NonZero, sync::OnceLock, thread};
+use std::{env, error::Error, num::NonZero, sync::OnceLock, thread};
 
-use crate::{Result, SparseError};
+use crate::{Result, SparseError, memory};
 
 /// More threads than any machine has use for: taking turns, they would not come to an end.
 const MOST: usize = 1024;
@@ -46,7 +46,7 @@ fn start() -> Result<(), String> {
     }
 }
 
-/// Why rayon's pool is not started as it would be. The stacks are reserved once beforehand: where those that start first use up the address
+/// Why rayon's pool is not started as it would be. Memory for the stacks is asked for beforehand: where those that start first use up the address
 /// space, an allocation of one of them would end the process before the system has refused the next.
 fn refusal() -> Option<String> {
     let (origin, threads) = match asked() {
@@ -56,11 +56,7 @@ fn refusal() -> Option<String> {
         _ => ("the number of cores", thread::available_parallelism().map_or(1, NonZero::get)),
     };
     let bytes = threads * STACK;
-    let mut stacks = Vec::<u8>::new();
-    let reserved = stacks.try_reserve_exact(bytes);
-    // An allocation that nobody looks at may be left out by the compiler.
-    black_box(&stacks);
-    reserved.err().map(|_| format!("{bytes} bytes for the stacks of {threads} ({origin}) were refused"))
+    (!memory::is_to_be_had(bytes)).then(|| format!("{bytes} bytes for the stacks of {threads} ({origin}) were refused"))
 }
 
 /// The variable that rayon goes by, and its number: the first that holds one, as rayon itself chooses.

@@ -555,8 +555,7 @@ fn maps_move_16_bytes_at_once(_: &()) -> Outcome {
         // PTX, which is text, for an architecture that is not there yet.
         let ptx = instance.compile(Arch::new(99, 0))?;
         let ptx = String::from_utf8_lossy(ptx.image()).into_owned();
-        let has = |access: &str| ptx.lines().any(|line| line.trim_start().starts_with(access) && line.contains(".v4."));
-        ensure!(has("ld.") && has("st."), "{name}");
+        ensure!(ptx.contains("ld.global.v4") && ptx.contains("st.global.wb.v4"), "{name}");
         seen += 1;
     }
     ensure_eq!(seen, 4);

@@ -46,7 +46,8 @@ pub fn another_crate_s_loop_fuses_an_expression(device: &Device) -> Outcome {
     let program = Program::new("total.cu", text).option("-default-device").name_expression("total<Value>");
     let program = lowered.headers().iter().fold(program, |program, header| program.header(header.name, header.text));
     static SPACE: KernelSpace = KernelSpace::new();
-    let key: Vec<u64> = std::iter::once(SPACE.word()).chain(lowered.key()).collect();
+    let mut key = vec![SPACE.word()];
+    lowered.write_key(&mut key);
     let kernel = device.generated_kernel(&SPACE, &key, || Ok(program))?;
 
     let mut words = vec![7, 5, sum.as_raw()];

@@ -25,7 +25,7 @@ use crate::{
 /// A crate with a loop of its own (a template over the structure) puts [`Lowered::functor`] and its loop into a program with
 /// [`Lowered::headers`], passes [`Lowered::leaves`], [`Lowered::scalars`] and [`Lowered::extra`] as words, and keeps the kernel by
 /// [`Device::generated_kernel`](gpu_driver::Device::generated_kernel) under a key of its own [`KernelSpace`](gpu_driver::KernelSpace) that ends with
-/// [`Lowered::key`]. The header `loop.cuh` describes the members of the structure:
+/// [`Lowered::write_key`]. The header `loop.cuh` describes the members of the structure:
 /// ```text
 /// struct NAME {
 ///     typedef gpu::Tuple<float, gpu::Index, …> Leaves;    the values of the leaves at a place, in their order
@@ -260,12 +260,7 @@ impl<'a> Lowered<'a> {
         HEADERS.into_iter().chain(further_headers(&self.0)).chain(sources).collect()
     }
 
-    /// All that the structure's text depends on.
-    pub fn key(&self) -> impl Iterator<Item = u64> + use<> {
-        self.0.key().into_iter()
-    }
-
-    /// Appends the words of [`Lowered::key`]: for keys that every launch makes.
+    /// Appends all that the structure's text depends on.
     pub fn write_key(&self, key: &mut impl Extend<u64>) {
         self.0.write_key(key);
     }

@@ -28,6 +28,7 @@ __device__ __forceinline__ Pack<T, VECTOR_SIZE> load_pack(const T *at) {
 }
 // How a pack is stored.
 enum class StoreMode {
+    // In any memory, as the compiler sees fit.
     PLAINLY,
     // In global memory; written data leaves the caches first, which helps where reads meet the same
     // lines again (tiled.cuh).
@@ -38,9 +39,9 @@ enum class StoreMode {
     WHOLE
 };
 
-// Stores a part of a pack.
+// Stores up to 16 bytes of a pack.
 template <StoreMode MODE, class Part>
-__device__ __forceinline__ void store_part(Part *to, Part from) {
+__device__ __forceinline__ void store_access(Part *to, Part from) {
     if constexpr (MODE == StoreMode::STREAMED) {
         __stcs(to, from);
     } else if constexpr (MODE == StoreMode::WHOLE) {
@@ -58,12 +59,12 @@ __device__ __forceinline__ void store_pack(T *at, const Pack<T, VECTOR_SIZE> &pa
         uint4 *to = reinterpret_cast<uint4 *>(at);
         const uint4 *from = reinterpret_cast<const uint4 *>(&pack);
 #pragma unroll
-        for (int part = 0; part < BYTES / 16; part++) store_part<MODE>(to + part, from[part]);
+        for (int part = 0; part < BYTES / 16; part++) store_access<MODE>(to + part, from[part]);
     } else if constexpr (BYTES == 8 && MODE == StoreMode::WHOLE) {
-        store_part<MODE>(reinterpret_cast<uint2 *>(at), *reinterpret_cast<const uint2 *>(&pack));
+        store_access<MODE>(reinterpret_cast<uint2 *>(at), *reinterpret_cast<const uint2 *>(&pack));
     } else if constexpr (BYTES == 4 && MODE == StoreMode::WHOLE) {
-        store_part<MODE>(reinterpret_cast<uint32_t *>(at),
-                         *reinterpret_cast<const uint32_t *>(&pack));
+        store_access<MODE>(reinterpret_cast<uint32_t *>(at),
+                           *reinterpret_cast<const uint32_t *>(&pack));
     } else {
         *reinterpret_cast<Pack<T, VECTOR_SIZE> *>(at) = pack;
     }

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
         for (int k = 0; k <= LEAVES; k++) offset[k] = column * params.axes[0].strides[k];
         const auto *axis = params.axes.at;
-        // Copies of the loop's body, four of them, would take a third longer to compile.
+        // Copies of the loop's body, four of them, would take a quarter longer to compile.
 #pragma unroll 1
         for (int d = 1; d < rank; d++) {
             axis++;
