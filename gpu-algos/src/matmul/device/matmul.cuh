@@ -173,7 +173,7 @@ template <class T, class Tile, class Unit_ = CopyingUnit<T, Tile>> struct Sums {
             T *c = reinterpret_cast<T *>(params.c) + part.offsets[0] + r * params.c_row +
                    first * params.c_column;
             if constexpr (IS_WHOLE)
-                store_pack(c, values);
+                store_pack<StoreMode::WHOLE>(c, values);
             else
                 store_values<T, VECTOR_SIZE>(params, c, n - first, values);
         }

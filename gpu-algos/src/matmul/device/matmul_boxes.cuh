@@ -247,7 +247,7 @@ store_tile(BlockSums &sums, const Params &params, const BlockPart &part) {
         for (int j = 0; j < Tile::THREAD_N; j += 2) {
             const Pack<T, 2> pack = {
                 {factors.scaled(sums.at[i][j]), factors.scaled(sums.at[i][j + 1])}};
-            store_pack(row + sums.column(j), pack);
+            store_pack<StoreMode::WHOLE>(row + sums.column(j), pack);
         }
     }
 }

@@ -83,7 +83,7 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
                        (matrix * 3 * params.rows + row) * params.pitch + column;
 #pragma unroll
         for (int part = 0; part < 3; part++)
-            store_pack(to + part * params.rows * params.pitch, out[part]);
+            store_pack<StoreMode::WHOLE>(to + part * params.rows * params.pitch, out[part]);
     }
 }
 

@@ -52,7 +52,7 @@ __device__ __forceinline__ void store_part(const Params &params, T *c, int colum
         }
     }
     if (params.is_c_packed) {
-        if (columns > 0) store_pack(c, values);
+        if (columns > 0) store_pack<StoreMode::WHOLE>(c, values);
         return;
     }
 #pragma unroll
@@ -64,7 +64,7 @@ __device__ __forceinline__ void store_part(const Params &params, T *c, int colum
 // Stores a pack of a row, of which `columns` are left, at least one.
 template <class T, int COUNT, class Params> __device__ __forceinline__ void
 store_values(const Params &params, T *c, int64_t columns, const Pack<T, COUNT> &values) {
-    if (params.is_c_packed) return store_pack(c, values);
+    if (params.is_c_packed) return store_pack<StoreMode::WHOLE>(c, values);
 #pragma unroll
     for (int lane = 0; lane < COUNT; lane++) {
         if (lane < columns) c[lane * params.c_column] = values.lane[lane];

@@ -123,7 +123,7 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
                 pack.lane[k] = add_multiple(values[k], beta, Sum(c[column * params.c_column]));
         }
         if (!BY_ROWS && (IS_PLAIN || params.c_pack >= 4)) {
-            if (columns > 0) store_pack(c, pack);
+            if (columns > 0) store_pack<StoreMode::WHOLE>(c, pack);
             return;
         }
 #pragma unroll
@@ -187,7 +187,7 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
         for (int p = 0; p < GROUP; p++) {
             const int column = 8 * (first + p) + threadIdx.x % 4 * 2;
             if (params.c_pack >= 2) {
-                if (column < columns) store_pack(c + column, pairs[p]);
+                if (column < columns) store_pack<StoreMode::WHOLE>(c + column, pairs[p]);
                 continue;
             }
 #pragma unroll
@@ -204,7 +204,8 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     store_exchanged(T *c, int64_t columns, const Pack<T, 2> (&pairs)[4]) {
         const Pack<uint32_t, 4> pack = neighbours_of(pairs);
         const int first = threadIdx.x % 4 * 8;
-        if (first < columns) store_pack(reinterpret_cast<uint32_t *>(c + first), pack);
+        if (first < columns)
+            store_pack<StoreMode::WHOLE>(reinterpret_cast<uint32_t *>(c + first), pack);
     }
     template <class T> static __device__ __forceinline__ Pack<uint32_t, 4>
     neighbours_of(const Pack<T, 2> (&pairs)[4]) {
@@ -335,9 +336,10 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
                 const Pack<uint32_t, 4> products = neighbours_of(pairs);
                 const int64_t r = first_row + row(half);
                 T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row;
-                store_pack(c + first_column + 32 * (pack + p),
-                           epilogue.template applied<8>(
-                               leaves[p][half], reinterpret_cast<const T *>(products.lane)));
+                store_pack<StoreMode::WHOLE>(
+                    c + first_column + 32 * (pack + p),
+                    epilogue.template applied<8>(leaves[p][half],
+                                                 reinterpret_cast<const T *>(products.lane)));
             }
         }
     }

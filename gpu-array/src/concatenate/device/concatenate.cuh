@@ -99,7 +99,7 @@ __device__ __forceinline__ void copy_part(const ConcatenateParams<RANK, PARTS> &
     for (int u = 0; u < ITEMS; u++) {
         const CopyItem &item = items[u];
         if (item.first == 0 && item.end == VECTOR_SIZE) {
-            store_pack(to + item.to, packs[u]);
+            store_pack<StoreMode::WHOLE>(to + item.to, packs[u]);
         } else {
 #pragma unroll
             for (int lane = 0; lane < VECTOR_SIZE; lane++) {
