@@ -31,7 +31,10 @@
 //! assert!(softmax.sum_axis(rows).iter().all(|sum: &f64| (sum - 1.0).abs() < 1e-15));
 //! # Ok::<(), gpu_array::ArrayError>(())
 //! ```
-//! Nothing is computed before the expression is evaluated, on its stream. Then each reduction is one launch, and all the rest is one kernel. A reduction
+//! Nothing is computed before the expression is evaluated, on its stream. Then each reduction is one launch, and all the rest is one kernel. Where all
+//! reductions in an expression are of its own rows, along the last axis, with the axis kept, all is one launch: softmax and layer normalisation read
+//! their array once and write once. (There are at most 4 reductions then, of at most 16 arrays, and rows of more than 2^14 values are as many as the device
+//! has multiprocessors.) Sums of floats have another order there than in a launch of their own, with the same bounds and the same bits each time. A reduction
 //! that was written twice, with the same axes over the same operand, is computed once. The mean and the deviation (or the variance) of one operand
 //! over the same axes come from one launch, and so do the least and the greatest; such a mean has the bits of [`mean_var`](Reductions::mean_var),
 //! which may differ from those of [`mean`](Reductions::mean) in the last place. Results live until the kernel that reads them has been launched.
@@ -40,6 +43,7 @@
 //! Reductions may stand in the operands of reductions on 16 levels (`TooDeep`).
 //!
 //! # How
+//! `map_rows.cuh` reduces rows and writes the expression of the results (`map_rows/`).
 //! `operators.cuh` has the operators; `reduce_rows.cuh`, `reduce_columns.cuh` and `reduce_all.cuh` have a kernel each, a template over the operator and
 //! the lowered expression.
 //! The block of a result that arrives last combines the states that the others stored in the stream's scratch memory; with a single result of
@@ -51,6 +55,7 @@ mod axes;
 mod choices;
 mod launch;
 mod leaves;
+mod map_rows;
 mod masked;
 mod methods;
 mod operand;

@@ -4,7 +4,7 @@ use std::{any::Any, error::Error, sync::Arc};
 
 use gpu_array::{
     ArrayError, Element, bf16,
-    expression::{Deferred, Evaluated, Expr, Gpu, Host, Lowered, deferred},
+    expression::{Chain, Deferred, Evaluated, Expr, Gpu, Host, Lowered, deferred},
     f16,
     gpu_driver::Stream,
 };
@@ -12,6 +12,7 @@ use ndarray::{Dimension, IxDyn};
 use smallvec::SmallVec;
 
 use super::{
+    map_rows::{self, may_be_stage},
     place::ReduceBackend,
     reduction::{ReduceOperation, Reduced, Reduction},
     results::{Pair, Results},
@@ -95,6 +96,18 @@ impl<O: Element> Deferred for ReduceOperation<O> {
         }
         let (operator, is_swapped) = self.operator.with(&other.operator)?;
         Some(Arc::new(Both { operation: self.clone(), operator, is_swapped }))
+    }
+
+    fn of_rows(&self, ndim: usize) -> Option<&dyn Any> {
+        let is_of_rows = match &self.reduced {
+            Reduced::All => ndim == 1,
+            Reduced::These(axes) => axes[..] == [ndim.checked_sub(1)?],
+        };
+        (is_of_rows && may_be_stage(&self.operator)).then_some(&self.operator)
+    }
+
+    fn evaluate_chain(&self, chain: &Chain<'_, '_>, home: &Stream) -> Outcome<bool> {
+        Ok(map_rows::run(chain, home).map_err(|error| error.into_array_error(self.name()))?)
     }
 
     fn as_any(&self) -> &dyn Any {

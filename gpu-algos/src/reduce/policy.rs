@@ -86,7 +86,7 @@ impl ReduceTuning {
 ///
 /// No thread then adds more than 32 values one after another, so that the error keeps to [`Reductions::sum`](super::Reductions::sum)'s bound. Beyond
 /// that, f64 costs no time: memory does. (H200: carried in f64, the sum of 2^20 takes 2.69 us and not 2.42, that of 2^28 as long as in f32.)
-fn most_in_f32(results: usize, along_outer: bool) -> usize {
+pub(super) fn most_in_f32(results: usize, along_outer: bool) -> usize {
     match (results, along_outer) {
         (1, false) => 1 << 21,
         (_, false) => 1 << 14,
@@ -96,12 +96,17 @@ fn most_in_f32(results: usize, along_outer: bool) -> usize {
 
 /// The operator with the narrowest state that suffices for the values of these axes.
 pub(super) fn carried(operator: &DeviceOperator, axes: &Axes) -> DeviceOperator {
-    let (mut operator, count) = (operator.clone(), axes.count());
+    narrowest(operator, axes.count(), most_in_f32(axes.results(), axes.along_outer))
+}
+
+/// The operator with the narrowest state that suffices for `count` values; sums of more than `most_in_f32` are carried in f64.
+pub(super) fn narrowest(operator: &DeviceOperator, count: usize, most_in_f32: usize) -> DeviceOperator {
+    let mut operator = operator.clone();
     if let OperatorKind::ArgExtreme { narrow, .. } = &mut operator.kind {
         *narrow = operator.value.bytes() <= 4 && count <= i32::MAX as usize;
     }
     if let OperatorKind::Sum { .. } = operator.kind
-        && count > most_in_f32(axes.results(), axes.along_outer)
+        && count > most_in_f32
     {
         operator.kind.carry_in_f64();
     }

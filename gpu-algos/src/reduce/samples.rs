@@ -7,6 +7,7 @@ use gpu_array::{
 
 use super::{
     launch::{REDUCE, program},
+    map_rows,
     policy::{ReducePolicy, ReduceTuning, is_for_all},
 };
 use crate::common::{
@@ -59,8 +60,17 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         (OperatorKind::Extreme { greatest: true }, F32),
         (OperatorKind::Extreme { greatest: true }, I32),
     ];
-    of_selected.into_iter().fold(registry, |registry, (kind, value)| {
+    let registry = of_selected.into_iter().fold(registry, |registry, (kind, value)| {
         add(registry, &SampleWithMask(value), &DeviceOperator::new(kind, value, false).masked(), false)
+    });
+    let of_rows = [
+        (vec![OperatorKind::Extreme { greatest: true }, sum(F32)], F32),
+        (vec![OperatorKind::Mean { result: F64 }, OperatorKind::Deviation { result: F64, ddof: 0 }], F64),
+        (vec![OperatorKind::ArgExtreme { greatest: true, narrow: true }], F16),
+    ];
+    of_rows.into_iter().fold(registry, |registry, (kinds, value)| {
+        let operators: Vec<_> = kinds.into_iter().map(|kind| DeviceOperator::new(kind, value, false)).collect();
+        registry.with_sample(map_rows::MAP_ROWS.name, map_rows::sample(&Sample(value), &operators))
     })
 }
 

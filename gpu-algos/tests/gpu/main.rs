@@ -21,6 +21,7 @@ mod layouts;
 mod lazies;
 mod linalg;
 mod lines;
+mod map_rows;
 mod masked;
 mod matmul;
 mod matmul_complex;
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("device", device.clone(), "GPU_TESTS", warm::TESTS)
         .group("device", device.clone(), "GPU_TESTS", within::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", map_rows::TESTS)
         .group(
             "device",
             result_hashes::recorded(device.clone().map_err(|error| error.to_string())),
@@ -112,6 +114,7 @@ fn main() -> ExitCode {
         .group("counts", emulated(), require, warm::COUNTS)
         .group("counts", emulated(), require, lazies::TESTS)
         .group("counts", emulated(), require, within::COUNTS)
+        .group("counts", emulated(), require, map_rows::COUNTS)
         .group("counts", emulated(), require, masked::COUNTS)
         .group("counts", emulated(), require, matmul_epilogues::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)

@@ -44,7 +44,7 @@ pub struct Job<'a> {
     home: Option<Stream>,
     /// New arrays are in Fortran order.
     fortran: bool,
-    /// The deferred value that is evaluated together with the code.
+    /// The deferred values that are evaluated together with the code.
     remaining: Option<Remaining<'a>>,
 }
 
@@ -81,11 +81,11 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// Evaluates the deferred values, on the stream of the expression, but for one that [`Job::run_on_device`] evaluates together with it.
+    /// Evaluates the deferred values, on the stream of the expression, but for those that [`Job::run_on_device`] evaluates together with it.
     pub(crate) fn resolve_on_device(&mut self) -> Result<()> {
         if self.code.has_deferred() {
             let home = self.stream()?.clone();
-            self.remaining = self.code.resolve_but_one(&home)?;
+            self.remaining = self.code.resolve_apart(&home)?;
         }
         Ok(())
     }
@@ -239,7 +239,7 @@ pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, va
     let home = target.stream();
     let strides = Strides::from_slice(layout.strides());
     let (address, offset) = (target.data().as_raw(), layout.offset() as isize);
-    let remaining = if code.has_deferred() { code.resolve_but_one(home)? } else { None };
+    let remaining = if code.has_deferred() { code.resolve_apart(home)? } else { None };
     match remaining {
         Some(remaining) => {
             let address = address.wrapping_add_signed((offset * T::DTYPE.bytes() as isize) as i64);

@@ -75,7 +75,7 @@ pub use device::{
     Assembled, AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, Lowered, LoweredLeaf,
     LoweredTarget, MAX_AXES, PACKED, PACKS, Ready, STRIDED, divisor, loop_program, pack_bytes,
 };
-pub use graph::{Around, Deferred, Evaluated, Source, Within, deferred};
+pub use graph::{Around, Chain, Deferred, Evaluated, Source, Stage, Within, deferred};
 pub use samples::KERNELS;
 pub(crate) use syntax::as_i64;
 pub use syntax::{

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::{
     around::{Around, Within},
+    chain::{Chain, Stages},
     code::Code,
     leaf::{Leaf, LeafMemory},
     node::{NodeRef, Operands},
@@ -31,7 +32,7 @@ pub(crate) const DEEPEST: u32 = 16;
 /// computations are the same if their types, their keys and their operands are.
 ///
 /// # Determinism
-/// An expression gives the same bits as one of the computed arrays, except where [`Deferred::with`] says otherwise.
+/// An expression gives the same bits as one of the computed arrays, except where [`Deferred::with`] or [`Deferred::evaluate_chain`] says otherwise.
 pub trait Deferred: fmt::Debug + Send + Sync + 'static {
     /// The name of the operation in messages and formulas.
     fn name(&self) -> &'static str;
@@ -67,6 +68,26 @@ pub trait Deferred: fmt::Debug + Send + Sync + 'static {
     ) -> Result<Within, Box<dyn Error + Send + Sync>> {
         let _ = around;
         Ok(Within::Alone(self.evaluate(operands, Some(home))?))
+    }
+
+    /// What [`Deferred::evaluate_chain`] needs of this computation, if it has one result for each row of its one operand: of the elements along the
+    /// last of its `ndim` axes. None for all others.
+    fn of_rows(&self, ndim: usize) -> Option<&dyn Any> {
+        let _ = ndim;
+        None
+    }
+
+    /// Writes the values of the expression of a chain by one launch, which computes this result, that of the last stage, and those before it too.
+    /// Returns false, and has done nothing, where it has no such launch: each computation is evaluated apart then. Called on a device alone.
+    ///
+    /// # Determinism
+    /// The bits may be others than those of [`Deferred::evaluate`] where values are added in another order; each launch gives the same.
+    ///
+    /// # Errors
+    /// Those of [`Deferred::evaluate`].
+    fn evaluate_chain(&self, chain: &Chain<'_, '_>, home: &Stream) -> Result<bool, Box<dyn Error + Send + Sync>> {
+        let _ = (chain, home);
+        Ok(false)
     }
 
     /// One computation with the results of both, first its own and then those of `other`, which has the same operands; None where there is none.
@@ -111,7 +132,7 @@ fn is_dense(leaf: &Leaf<'_>) -> bool {
 /// A computation with its operands.
 pub(crate) struct DeferredValue<'a> {
     pub(crate) operation: Arc<dyn Deferred>,
-    operands: Operands<'a>,
+    pub(super) operands: Operands<'a>,
     /// The shape of the result.
     pub(crate) shape: Shape,
     /// The stream to compute on where no array of the expression has one.
@@ -160,7 +181,7 @@ impl<'a> DeferredValue<'a> {
         a.as_any().type_id() == b.as_any().type_id() && a.key() == b.key() && self.has_operands_of(other)
     }
 
-    fn failed(&self, error: Box<dyn Error + Send + Sync>) -> ArrayError {
+    pub(super) fn failed(&self, error: Box<dyn Error + Send + Sync>) -> ArrayError {
         match error.downcast::<ArrayError>() {
             Ok(error) => *error,
             Err(error) => ArrayError::Deferred { op: self.operation.name(), source: Arc::from(error) },
@@ -254,9 +275,18 @@ fn announced(node: &NodeRef<'_>, Evaluated(leaf): Evaluated, home: Option<&Strea
     Ok(leaf.memory)
 }
 
-/// A computation that is evaluated together with the expression around it: its operands are in memory.
+/// Computations that are evaluated together with the expression of their results.
 #[derive(Debug)]
-pub(crate) struct Remaining<'a> {
+pub(crate) enum Remaining<'a> {
+    /// Reductions of rows. Nothing has been computed.
+    Stages(Stages<'a>),
+    /// One whose operands are in memory; all others have been computed.
+    One(Surrounded<'a>),
+}
+
+/// A computation that may evaluate the expression around it.
+#[derive(Debug)]
+pub(crate) struct Surrounded<'a> {
     node: NodeRef<'a>,
     /// Its number among the leaves of the expression.
     leaf: usize,
@@ -264,8 +294,26 @@ pub(crate) struct Remaining<'a> {
 }
 
 impl<'a> Remaining<'a> {
-    /// Writes the values of `code`, in which the computation is the only deferred value, into the elements of `target`.
+    /// Writes the values of `code` into the elements of `target`.
     pub(crate) fn run(&self, code: &Code<'a>, target: LoweredTarget<'_>, stream: &Stream) -> Result<()> {
+        let stages = match self {
+            Self::One(one) => return one.run(code, target, stream),
+            Self::Stages(stages) => stages,
+        };
+        if stages.run(code, target, stream)? {
+            return Ok(());
+        }
+        let mut code = code.clone();
+        match code.resolve_but_one(stream)? {
+            Some(one) => one.run(&code, target, stream),
+            None => device::run(&code, stream, &[target.address], &Strides::from_slice(target.strides), 0),
+        }
+    }
+}
+
+impl<'a> Surrounded<'a> {
+    /// Writes the values of `code`, in which the computation is the only deferred value, into the elements of `target`.
+    fn run(&self, code: &Code<'a>, target: LoweredTarget<'_>, stream: &Stream) -> Result<()> {
         device::check(code, stream)?;
         let Some(value) = self.node.deferred() else { return Ok(()) };
         let whole = Lowered::resolved(code.clone());
@@ -292,8 +340,16 @@ impl<'a> Code<'a> {
         if self.has_deferred() { Results::default().resolve(self, home) } else { Ok(()) }
     }
 
+    /// [`Code::resolve`] on a device, but for deferred values that the launch of the expression may evaluate too, if there are such.
+    pub(crate) fn resolve_apart(&mut self, home: &Stream) -> Result<Option<Remaining<'a>>> {
+        if let Some(stages) = Stages::of(self) {
+            return Ok(Some(Remaining::Stages(stages)));
+        }
+        Ok(self.resolve_but_one(home)?.map(Remaining::One))
+    }
+
     /// [`Code::resolve`] on a device, but for one deferred value that may evaluate the expression around it, if there is one.
-    pub(crate) fn resolve_but_one(&mut self, home: &Stream) -> Result<Option<Remaining<'a>>> {
+    fn resolve_but_one(&mut self, home: &Stream) -> Result<Option<Surrounded<'a>>> {
         let mut results = Results::default();
         let Some((leaf, node)) = self.surrounded() else {
             results.resolve(self, Some(home))?;
@@ -315,7 +371,7 @@ impl<'a> Code<'a> {
             results.resolve(&mut code, Some(home))?;
             operands.push(Lowered::resolved(code));
         }
-        Ok(Some(Remaining { node, leaf, operands }))
+        Ok(Some(Surrounded { node, leaf, operands }))
     }
 
     /// The last leaf that is a deferred value of the shape of the whole, and may evaluate an expression with one output that reads nothing at

@@ -1,0 +1,131 @@
+//! The program and the launch of `map_rows`.
+#![expect(unsafe_code, reason = "the launch of a generated kernel")]
+
+use gpu_array::{
+    expression::{Chain, loop_program},
+    gpu_driver::{GeneratedKernel, Header, KernelSpace, LaunchConfig, PARAMETER_BYTES, Program, Stream},
+};
+use smallvec::SmallVec;
+
+use super::{
+    params::{PARAMS, check_text, words},
+    policy::RowPolicy,
+    problem::{RowExpression, RowProblem},
+};
+use crate::{
+    Result,
+    common::{
+        launch::{unique, with_headers},
+        operator::DeviceOperator,
+        samples::Sample,
+        source::ValueSource,
+    },
+    device::HEADERS,
+    reduce::{launch::REDUCE, params::PARAMS as REDUCE_PARAMS},
+};
+
+pub(crate) const MAP_ROWS: Header = Header { name: "map_rows.cuh", text: include_str!("../device/map_rows.cuh") };
+
+/// The keys of kernels of maps of rows.
+static SPACE: KernelSpace = KernelSpace::new();
+
+/// An expression of the kernel: its source, and for each leaf its stage or its kind.
+struct Part<'p> {
+    source: &'p dyn ValueSource,
+    stages: SmallVec<[i32; 4]>,
+    leaves: usize,
+    scalars: usize,
+}
+
+/// Enqueues the launch, or returns false where its parameters are too many. Does not wait.
+///
+/// # Errors
+/// Those of the compiler and of the launch.
+pub(super) fn run(
+    problem: &RowProblem<'_, '_>,
+    policy: &RowPolicy,
+    chain: &Chain<'_, '_>,
+    stream: &Stream,
+) -> Result<bool> {
+    let words = words(problem, policy.vector_size as usize);
+    if size_of_val(&words[..]) > PARAMETER_BYTES {
+        return Ok(false);
+    }
+    let kernel = kernel(problem, policy, stream)?;
+    let blocks = policy.blocks(problem.rows()) as u32;
+    let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
+    let of_expressions = problem.expressions.iter().flat_map(|expression| expression.lowered.homes());
+    let homes = unique(of_expressions.map(|home| -> &Stream { home }).chain([chain.target.home]));
+    // SAFETY: the words fulfil the kernel's contract: `words` made them of the axes. Every offset lies within the view that a leaf or the target was made
+    // from. These borrow their elements until this call returns, the target exclusively but for elements that stand at the same place of a leaf
+    // (`Chain`), and their homes come before the launch.
+    unsafe { kernel.launch(config, &words, &homes, stream)? };
+    Ok(true)
+}
+
+fn kernel(problem: &RowProblem<'_, '_>, policy: &RowPolicy, stream: &Stream) -> Result<GeneratedKernel> {
+    let parts = parts(problem, policy);
+    let mut key: SmallVec<[u64; 64]> = SmallVec::new();
+    key.extend_from_slice(&[SPACE.word(), policy.key(), parts.len() as u64]);
+    key.extend(problem.operators.iter().map(DeviceOperator::key));
+    for part in &parts {
+        key.extend(part.stages.iter().map(|&stage| stage as u64));
+        part.source.add_key(&mut key);
+    }
+    let generate = || Ok(program(&parts, &problem.operators, policy));
+    Ok(stream.device().generated_kernel(&SPACE, &key, generate)?)
+}
+
+fn parts<'p>(problem: &'p RowProblem<'_, '_>, policy: &RowPolicy) -> SmallVec<[Part<'p>; 4]> {
+    let mut first = 0;
+    let part = |expression: &'p RowExpression<'_, '_>| {
+        let number = first;
+        first += expression.leaves.len();
+        let kind = |(k, &leaf)| problem.stage_or_kind(number + k, leaf, policy.vector_size as usize);
+        Part {
+            source: expression.lowered,
+            stages: expression.leaves.iter().enumerate().map(kind).collect(),
+            leaves: expression.leaves.len(),
+            scalars: expression.lowered.scalars().len(),
+        }
+    };
+    problem.expressions.iter().map(part).collect()
+}
+
+/// The program of the expressions, of which the last one is the map.
+fn program(parts: &[Part<'_>], operators: &[DeviceOperator], policy: &RowPolicy) -> Program {
+    let (mut definitions, mut expressions) = (String::new(), Vec::new());
+    let mut headers: Vec<Header> = Vec::new();
+    let (mut leaves, mut scalars) = (0, 0);
+    for (number, part) in parts.iter().enumerate() {
+        let (text, of_part) = part.source.text(&format!("Values{number}"));
+        let stages: String = part.stages.iter().map(|stage| format!(", {stage}")).collect();
+        expressions.push(format!("gpu::reduce::RowExpression<Values{number}, {leaves}, {scalars}{stages}>"));
+        definitions += &text;
+        headers.extend(of_part);
+        (leaves, scalars) = (leaves + part.leaves, scalars + part.scalars);
+    }
+    let map = expressions.pop().unwrap_or_default();
+    let stages: Vec<String> = (operators.iter().zip(&expressions))
+        .map(|(operator, values)| format!("gpu::reduce::RowStage<{}, {values}>", operator.text()))
+        .collect();
+    let rows = format!(
+        "gpu::reduce::Rows<{}, {map}, gpu::reduce::RowStages<{}>, {leaves}, {scalars}>",
+        policy.tile(),
+        stages.join(", "),
+    );
+    let check = check_text(&rows, leaves, scalars);
+    let text = format!("#include \"{}\"\n{definitions}{check}", MAP_ROWS.name);
+    let program = loop_program("map_rows.cu", text).name_expression(format!("gpu::reduce::map_rows<{rows}>"));
+    with_headers(program, headers.into_iter().chain(HEADERS).chain([REDUCE_PARAMS, REDUCE, PARAMS, MAP_ROWS]))
+}
+
+/// The program of a map that is the last of some reductions of one array, each of which reads the array alone, for checks without a device.
+pub(crate) fn sample(sample: &Sample, operators: &[DeviceOperator]) -> Program {
+    let policy = RowPolicy::sample(sample.0.bytes());
+    let array =
+        Part { source: sample, stages: SmallVec::from_slice(&[super::params::PACKED_LEAF]), leaves: 1, scalars: 0 };
+    let mut parts: Vec<Part<'_>> = operators.iter().map(|_| Part { stages: array.stages.clone(), ..array }).collect();
+    parts.push(array);
+    program(&parts, operators, &policy)
+}

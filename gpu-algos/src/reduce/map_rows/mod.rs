@@ -1,0 +1,58 @@
+//! Expressions of rows and of reductions of these rows in one launch, such as softmax and layer normalisation: the kernel `map_rows`.
+//!
+//! An expression whose computations are all reductions of its own rows (`gpu_array`'s [`Chain`]) needs no array for their results. A block reduces a row
+//! stage by stage and writes its values, so that the row comes from the device's memory once (as in the fused softmax of Triton's tutorials).
+//! `problem.rs` has the operands and their axes, `policy.rs` the threads of a row and which expressions are left to launches of their own, `params.rs`
+//! the parameters, `launch.rs` the program and the launch.
+
+mod launch;
+mod params;
+mod policy;
+mod problem;
+
+use gpu_array::{
+    expression::{Chain, MAX_AXES},
+    gpu_driver::Stream,
+};
+use smallvec::SmallVec;
+
+pub(super) use launch::{MAP_ROWS, sample};
+use policy::{RowPolicy, RowTuning};
+use problem::RowProblem;
+
+use super::policy::{most_in_f32, narrowest};
+use crate::{
+    Result,
+    common::{
+        launch::{DeviceLimits, MOST_BLOCKS},
+        operator::{DeviceOperator, OperatorKind},
+    },
+};
+
+/// Whether a stage may have the operator.
+pub(super) fn may_be_stage(operator: &DeviceOperator) -> bool {
+    !operator.is_masked && !matches!(operator.kind, OperatorKind::Custom(_)) && operator.results().len() == 1
+}
+
+/// Writes the values of a chain of reductions with operators by one launch, if it is one for that. Does not wait.
+///
+/// # Errors
+/// Those of the compiler and of the launch.
+pub(super) fn run(chain: &Chain<'_, '_>, stream: &Stream) -> Result<bool> {
+    let length = chain.expression.shape().last().copied().unwrap_or(0);
+    let operator = |reduction: &DeviceOperator| narrowest(reduction, length, most_in_f32(2, false));
+    let reductions = chain.stages.iter().map(|stage| stage.reduction()?.downcast_ref::<DeviceOperator>());
+    let Some(operators) = reductions.map(|reduction| reduction.map(operator)).collect::<Option<SmallVec<_>>>() else {
+        return Ok(false);
+    };
+    let problem = RowProblem::new(chain, operators);
+    let device = stream.device();
+    let limits = DeviceLimits::of(device)?;
+    let Some(policy) = RowPolicy::of(&problem, limits.multiprocessors, RowTuning::of(limits.arch)) else {
+        return Ok(false);
+    };
+    if problem.outer.len() > MAX_AXES || policy.blocks(problem.rows()) > MOST_BLOCKS {
+        return Ok(false);
+    }
+    launch::run(&problem, &policy, chain, stream)
+}

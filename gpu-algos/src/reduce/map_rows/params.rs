@@ -1,0 +1,92 @@
+//! Parameters of the kernel `map_rows`.
+
+use gpu_array::{
+    expression::{AxisParams, CONSTANT, LeafParams, MAX_AXES, STRIDED},
+    gpu_driver::{Header, joined_text, kernel_constants, kernel_params},
+};
+
+use super::problem::{RowLeaf, RowProblem};
+use crate::common::launch::Words;
+
+kernel_constants! {
+    const CONSTANTS: &str;
+    /// In place of a stage: a leaf of neighbours along the rows, aligned to packs.
+    pub(super) const PACKED_LEAF: i32 = -1;
+    /// In place of a stage: a leaf with one element for all places of a row.
+    pub(super) const CONSTANT_LEAF: i32 = -2;
+    /// In place of a stage: any other leaf.
+    pub(super) const ANY_LEAF: i32 = -3;
+    /// The most bytes of an operator's state.
+    pub(super) const MOST_STATE_BYTES: usize = 64;
+}
+
+kernel_params! {
+    /// The parameters of a map of rows. `R` is the structure of its expressions.
+    pub(super) struct RowParams<"class R">, RowHead {
+        /// Rows.
+        rows: u64,
+        /// Places of a row.
+        length: u64,
+        /// The address of the target.
+        target: u64,
+        /// Whether packs of the target are whole and aligned.
+        is_packed: u64,
+        /// Axes of rows.
+        rank: u32,
+        /// Whether the number of rows has more than 31 bits.
+        is_wide: u32;
+        /// The leaves of all expressions, those of the stages before those of the map. Results of stages have no address.
+        leaves: ["LeafParams"; "R::LEAVES"],
+        /// The axis of a row; the strides are those of the target, then of each leaf.
+        row: ["AxisParams<1 + R::LEAVES>"; "1"],
+        /// The other axes, the innermost first.
+        outer: ["AxisParams<1 + R::LEAVES>"; "MAX_AXES"],
+        /// The scalars of all expressions.
+        scalars: ["uint64_t"; "R::SCALARS"],
+    }
+}
+
+/// The header of the parameters.
+pub(super) const PARAMS: Header = Header {
+    name: "map_rows_params.cuh",
+    text: joined_text![
+        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu {\nnamespace reduce {\n",
+        CONSTANTS,
+        RowHead::DEFINITION,
+        "} // namespace reduce\n} // namespace gpu\n",
+    ],
+};
+
+/// The words of the parameters, for packs of `width` elements.
+pub(super) fn words(problem: &RowProblem<'_, '_>, width: usize) -> Words {
+    let leaf = |leaf| match leaf {
+        RowLeaf::Operand(leaf) => LeafParams { address: leaf.address, kind: STRIDED },
+        RowLeaf::Result(_) => LeafParams { address: 0, kind: CONSTANT },
+    };
+    let mut words = Words::new();
+    RowParams {
+        head: RowHead {
+            rows: problem.rows() as u64,
+            length: problem.row.length as u64,
+            target: problem.target,
+            is_packed: problem.is_target_packed(width).into(),
+            rank: problem.outer.len() as u32,
+            is_wide: (problem.rows() > i32::MAX as usize).into(),
+        },
+        leaves: problem.leaves().map(leaf),
+        row: [AxisParams::new(problem.row.length, &problem.row.steps)],
+        outer: AxisParams::list(
+            problem.outer.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)),
+            1 + problem.leaves().len(),
+        ),
+        scalars: problem.scalars(),
+    }
+    .write(&mut words);
+    words
+}
+
+/// Text that compares the parameters of the structure `rows` with those that are passed.
+pub(super) fn check_text(rows: &str, leaves: usize, scalars: usize) -> String {
+    let axis = AxisParams::words(1 + leaves);
+    RowHead::check(&format!("gpu::reduce::RowParams<{rows}>"), [2 * leaves, axis, MAX_AXES * axis, scalars.max(1)])
+}
