@@ -61,7 +61,7 @@ struct RowTile {
 // All that the kernel depends on: the tile, the map's expression, the stages, and the numbers of
 // leaves and of scalars of all expressions.
 template <class BlockTile, class MapExpression, class AllStages, int ALL_LEAVES, int ALL_SCALARS>
-struct Rows {
+struct RowProgram {
     typedef BlockTile Tile;
     typedef MapExpression Map;
     typedef AllStages Stages;

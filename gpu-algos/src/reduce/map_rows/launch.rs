@@ -8,7 +8,7 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    params::{PARAMS, check_text, words},
+    params::{PARAMS, check_text, params},
     policy::RowPolicy,
     problem::{RowExpression, RowProblem},
 };
@@ -30,7 +30,7 @@ pub(crate) const MAP_ROWS: Header = Header { name: "map_rows.cuh", text: include
 static SPACE: KernelSpace = KernelSpace::new();
 
 /// An expression of the kernel: its source, and for each leaf its stage or its kind.
-struct Part<'p> {
+struct KernelExpression<'p> {
     source: &'p dyn ValueSource,
     stages: SmallVec<[i32; 4]>,
     leaves: usize,
@@ -47,8 +47,8 @@ pub(super) fn run(
     chain: &Chain<'_, '_>,
     stream: &Stream,
 ) -> Result<bool> {
-    let words = words(problem, policy.vector_size as usize);
-    if size_of_val(&words[..]) > PARAMETER_BYTES {
+    let params = params(problem, policy.vector_size as usize);
+    if size_of_val(&params[..]) > PARAMETER_BYTES {
         return Ok(false);
     }
     let kernel = kernel(problem, policy, stream)?;
@@ -56,10 +56,10 @@ pub(super) fn run(
     let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
     let of_expressions = problem.expressions.iter().flat_map(|expression| expression.lowered.homes());
     let homes = unique(of_expressions.map(|home| -> &Stream { home }).chain([chain.target.home]));
-    // SAFETY: the words fulfil the kernel's contract: `words` made them of the axes. Every offset lies within the view that a leaf or the target was made
+    // SAFETY: the params fulfil the kernel's contract: `params` made them of the axes. Every offset lies within the view that a leaf or the target was made
     // from. These borrow their elements until this call returns, the target exclusively but for elements that stand at the same place of a leaf
     // (`Chain`), and their homes come before the launch.
-    unsafe { kernel.launch(config, &words, &homes, stream)? };
+    unsafe { kernel.launch(config, &params, &homes, stream)? };
     Ok(true)
 }
 
@@ -76,13 +76,13 @@ fn kernel(problem: &RowProblem<'_, '_>, policy: &RowPolicy, stream: &Stream) -> 
     Ok(stream.device().generated_kernel(&SPACE, &key, generate)?)
 }
 
-fn parts<'p>(problem: &'p RowProblem<'_, '_>, policy: &RowPolicy) -> SmallVec<[Part<'p>; 4]> {
+fn parts<'p>(problem: &'p RowProblem<'_, '_>, policy: &RowPolicy) -> SmallVec<[KernelExpression<'p>; 4]> {
     let mut first = 0;
     let part = |expression: &'p RowExpression<'_, '_>| {
         let number = first;
         first += expression.leaves.len();
         let kind = |(k, &leaf)| problem.stage_or_kind(number + k, leaf, policy.vector_size as usize);
-        Part {
+        KernelExpression {
             source: expression.lowered,
             stages: expression.leaves.iter().enumerate().map(kind).collect(),
             leaves: expression.leaves.len(),
@@ -93,7 +93,7 @@ fn parts<'p>(problem: &'p RowProblem<'_, '_>, policy: &RowPolicy) -> SmallVec<[P
 }
 
 /// The program of the expressions, of which the last one is the map.
-fn program(parts: &[Part<'_>], operators: &[DeviceOperator], policy: &RowPolicy) -> Program {
+fn program(parts: &[KernelExpression<'_>], operators: &[DeviceOperator], policy: &RowPolicy) -> Program {
     let (mut definitions, mut expressions) = (String::new(), Vec::new());
     let mut headers: Vec<Header> = Vec::new();
     let (mut leaves, mut scalars) = (0, 0);
@@ -110,12 +110,13 @@ fn program(parts: &[Part<'_>], operators: &[DeviceOperator], policy: &RowPolicy)
         .map(|(operator, values)| format!("gpu::reduce::RowStage<{}, {values}>", operator.text()))
         .collect();
     let rows = format!(
-        "gpu::reduce::Rows<{}, {map}, gpu::reduce::RowStages<{}>, {leaves}, {scalars}>",
+        "gpu::reduce::RowProgram<{}, {map}, gpu::reduce::RowStages<{}>, {leaves}, {scalars}>",
         policy.tile(),
         stages.join(", "),
     );
-    let check = check_text(&rows, leaves, scalars);
-    let text = format!("#include \"{}\"\n{definitions}{check}", MAP_ROWS.name);
+    // Under a short name, since the text of the check repeats it.
+    let check = check_text("CheckedProgram", leaves, scalars);
+    let text = format!("#include \"{}\"\n{definitions}typedef {rows} CheckedProgram;\n{check}", MAP_ROWS.name);
     let program = loop_program("map_rows.cu", text).name_expression(format!("gpu::reduce::map_rows<{rows}>"));
     with_headers(program, headers.into_iter().chain(HEADERS).chain([REDUCE_PARAMS, REDUCE, PARAMS, MAP_ROWS]))
 }
@@ -123,9 +124,14 @@ fn program(parts: &[Part<'_>], operators: &[DeviceOperator], policy: &RowPolicy)
 /// The program of a map that is the last of some reductions of one array, each of which reads the array alone, for checks without a device.
 pub(crate) fn sample(sample: &Sample, operators: &[DeviceOperator]) -> Program {
     let policy = RowPolicy::sample(sample.0.bytes());
-    let array =
-        Part { source: sample, stages: SmallVec::from_slice(&[super::params::PACKED_LEAF]), leaves: 1, scalars: 0 };
-    let mut parts: Vec<Part<'_>> = operators.iter().map(|_| Part { stages: array.stages.clone(), ..array }).collect();
+    let array = KernelExpression {
+        source: sample,
+        stages: SmallVec::from_slice(&[super::params::PACKED_LEAF]),
+        leaves: 1,
+        scalars: 0,
+    };
+    let mut parts: Vec<KernelExpression<'_>> =
+        operators.iter().map(|_| KernelExpression { stages: array.stages.clone(), ..array }).collect();
     parts.push(array);
     program(&parts, operators, &policy)
 }

@@ -57,13 +57,13 @@ pub(super) const PARAMS: Header = Header {
     ],
 };
 
-/// The words of the parameters, for packs of `width` elements.
-pub(super) fn words(problem: &RowProblem<'_, '_>, width: usize) -> Words {
+/// The parameters, for packs of `width` elements.
+pub(super) fn params(problem: &RowProblem<'_, '_>, width: usize) -> Words {
     let leaf = |leaf| match leaf {
         RowLeaf::Operand(leaf) => LeafParams { address: leaf.address, kind: STRIDED },
         RowLeaf::Result(_) => LeafParams { address: 0, kind: CONSTANT },
     };
-    let mut words = Words::new();
+    let mut params = Words::new();
     RowParams {
         head: RowHead {
             rows: problem.rows() as u64,
@@ -81,8 +81,8 @@ pub(super) fn words(problem: &RowProblem<'_, '_>, width: usize) -> Words {
         ),
         scalars: problem.scalars(),
     }
-    .write(&mut words);
-    words
+    .write(&mut params);
+    params
 }
 
 /// Text that compares the parameters of the structure `rows` with those that are passed.

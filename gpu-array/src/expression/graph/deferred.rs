@@ -70,8 +70,8 @@ pub trait Deferred: fmt::Debug + Send + Sync + 'static {
         Ok(Within::Alone(self.evaluate(operands, Some(home))?))
     }
 
-    /// What [`Deferred::evaluate_chain`] needs of this computation, if it has one result for each row of its one operand: of the elements along the
-    /// last of its `ndim` axes. None for all others.
+    /// The reduction that [`Deferred::evaluate_chain`] takes, if this computation has one result for each row of its one operand: of the elements along
+    /// the last of its `ndim` axes. None for all others.
     fn of_rows(&self, ndim: usize) -> Option<&dyn Any> {
         let _ = ndim;
         None
