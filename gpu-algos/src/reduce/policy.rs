@@ -138,9 +138,12 @@ impl ReducePolicy {
         }
     }
 
-    /// This policy for plain leaves or any, and for one result or any number.
+    /// This policy for plain leaves or any, and for one result or any number. `reduce_columns` of any leaves has no more than 4 packs in flight.
     pub(super) fn formed(self, is_contiguous: bool, has_one: bool) -> Self {
-        Self { form: if is_contiguous { CONTIGUOUS } else { 0 } | if has_one { ONE_RESULT } else { 0 }, ..self }
+        let is_of_any_columns = self.algorithm == ReduceAlgorithm::Columns && !is_contiguous;
+        let vectors_per_thread = self.vectors_per_thread.min(if is_of_any_columns { 8 } else { 16 });
+        let form = if is_contiguous { CONTIGUOUS } else { 0 } | if has_one { ONE_RESULT } else { 0 };
+        Self { vectors_per_thread, form, ..self }
     }
 
     /// The policy of the kernel `reduce_all`, which has the numbers of `reduce_rows`.
@@ -159,9 +162,12 @@ impl ReducePolicy {
     /// The policy of the kernel `reduce_columns` for any leaves.
     pub(super) fn columns(leaves: &[LoweredLeaf<'_>], operator: &DeviceOperator, tuning: &ReduceTuning) -> Self {
         let ((width, packs), threads) = (pack(leaves, operator, tuning), tuning.column_threads);
-        // A thread has a state for each element of a pack.
-        let (most_width, most_packs) = if operator.is_large() { (2, 4) } else { (8, 8) };
-        let (vector_size, vectors_per_thread) = (width.min(most_width) as u32, packs.min(most_packs) as u32);
+        // A thread has a state for each element of a pack. Where states are large it has fewer, and more packs in flight: means with deviations of the
+        // columns of 8192^2 f32 take 91 us with 4 packs of 2 in flight, 74 with 8, 70 with 16, and 73 with 8 packs of 4 (H200).
+        let (most_width, most_packs) = if operator.is_large() { (2, 16) } else { (8, 8) };
+        let vector_size = width.min(most_width);
+        let packs = if operator.is_large() { packs * (width / vector_size).min(2) } else { packs };
+        let (vector_size, vectors_per_thread) = (vector_size as u32, packs.min(most_packs) as u32);
         let most_blocks = tuning.busy_column_threads / threads;
         Self { algorithm: ReduceAlgorithm::Columns, threads, most_blocks, vector_size, vectors_per_thread, form: 0 }
     }
