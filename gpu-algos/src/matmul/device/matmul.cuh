@@ -86,13 +86,14 @@ template <class T, class Tile> using CopyingUnit =
 
 // By all threads of a block that shares its tile with others, after its sums were left. Returns
 // whether it is the last of the tile to arrive. It then sees the sums of all.
-__device__ __forceinline__ bool is_last_block(uint32_t *counter, uint32_t splits, bool &is_last) {
-    __syncthreads();
+template <class Meet> __device__ __forceinline__ bool
+is_last_block(uint32_t *counter, uint32_t splits, bool &is_last, const Meet &meet) {
+    meet(0);
     if (threadIdx.x == 0) {
         is_last = arrive(counter) == splits - 1;
         if (is_last) *counter = 0;
     }
-    __syncthreads();
+    meet(1);
     return is_last;
 }
 
@@ -352,7 +353,7 @@ __global__ void __launch_bounds__(Sums<T, Tile>::THREADS, Tile::RESIDENT)
                   uint64_t(part.tile) * params.splits * sums.AREA;
     uint32_t *counter = reinterpret_cast<uint32_t *>(params.scratch) + part.tile;
     sums.leave(partials, part.split);
-    if (is_last_block(counter, params.splits, is_last[0]))
+    if (is_last_block(counter, params.splits, is_last[0], [](int) { __syncthreads(); }))
         sums.store_combined(params, part, partials);
 }
 

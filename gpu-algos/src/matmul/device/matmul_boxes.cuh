@@ -253,8 +253,12 @@ store_tile(BlockSums &sums, const Params &params, const BlockPart &part) {
 }
 
 // Stores the results of a part; where several blocks share its tile, the last of these to arrive.
-template <class T, class Tile, class BlockSums, class Params> __device__ __forceinline__ void
-finish_part(BlockSums &sums, const Params &params, const BlockPart &part, bool &is_last) {
+// The threads that multiply call it, and have the barrier `met` to themselves: those that copy are
+// at other places of the kernel.
+template <class T, class Tile, class BlockSums, class Params>
+__device__ __forceinline__ void finish_part(BlockSums &sums, const Params &params,
+                                            const BlockPart &part, CopyBarrier &met,
+                                            bool &is_last) {
     if (params.splits == 1) {
         store_tile<T, Tile>(sums, params, part);
         return;
@@ -263,7 +267,13 @@ finish_part(BlockSums &sums, const Params &params, const BlockPart &part, bool &
                   uint64_t(part.tile) * params.splits * sums.AREA;
     sums.leave(partials, part.split);
     uint32_t *counter = reinterpret_cast<uint32_t *>(params.scratch) + part.tile;
-    if (is_last_block(counter, params.splits, is_last)) sums.store_combined(params, part, partials);
+    // The threads that multiply meet twice, so that the phases of their barrier are 0 and 1 again.
+    const auto meet = [&](int phase) {
+        met.arrive();
+        met.wait(phase);
+    };
+    if (is_last_block(counter, params.splits, is_last, meet))
+        sums.store_combined(params, part, partials);
 }
 
 template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT, class Params = MatmulParams<MAX_AXES>>
@@ -276,6 +286,7 @@ __global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
     SHARED_DYNAMIC(unsigned char, memory);
     SHARED(CopyBarrier, arrived, [Boxes::STAGES]);
     SHARED(CopyBarrier, released, [Boxes::STAGES]);
+    SHARED(CopyBarrier, met, [1]);
     SHARED(bool, is_last, [1]);
     if (threadIdx.x == 0) {
         prefetch_map(left);
@@ -284,6 +295,7 @@ __global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
             arrived[stage].init(1);
             released[stage].init(Boxes::MULTIPLYING / 32);
         }
+        met[0].init(Boxes::MULTIPLYING);
         publish_barriers();
     }
     __syncthreads();
@@ -291,7 +303,6 @@ __global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
     Stages<Boxes> stages = {swizzle_base(memory), arrived, released, 0, 0};
     uint32_t blocks = params.splits * params.tiles_m * params.tiles_n;
     for (uint32_t d = 0; d < params.batch_rank; d++) blocks *= uint32_t(params.batch[d].length);
-    uint32_t *counters = reinterpret_cast<uint32_t *>(params.scratch);
 
     if (threadIdx.x >= Boxes::MULTIPLYING) {
         if constexpr (Boxes::GIVES_REGISTERS) fewer_registers<24>();
@@ -300,7 +311,6 @@ __global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
             const ShareOfK share(params, block);
             if (threadIdx.x == Boxes::MULTIPLYING)
                 copy_part<Tile, LEFT, RIGHT>(stages, left, right, part, share);
-            if (params.splits > 1) is_last_block(counters + part.tile, params.splits, is_last[0]);
         }
         return;
     }
@@ -311,11 +321,11 @@ __global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
             // Registers are spare only behind the loop.
             multiply_part<Tile, LEFT, RIGHT>(stages, sums, ShareOfK(params, block));
             const BlockPart part(params, block, Tile::BLOCK_M, Tile::BLOCK_N);
-            finish_part<T, Tile>(sums, params, part, is_last[0]);
+            finish_part<T, Tile>(sums, params, part, met[0], is_last[0]);
         } else {
             const BlockPart part(params, block, Tile::BLOCK_M, Tile::BLOCK_N);
             multiply_part<Tile, LEFT, RIGHT>(stages, sums, ShareOfK(params, block));
-            finish_part<T, Tile>(sums, params, part, is_last[0]);
+            finish_part<T, Tile>(sums, params, part, met[0], is_last[0]);
         }
     }
 }
