@@ -31,16 +31,22 @@
 //! assert!(softmax.sum_axis(rows).iter().all(|sum: &f64| (sum - 1.0).abs() < 1e-15));
 //! # Ok::<(), gpu_array::ArrayError>(())
 //! ```
-//! Nothing is computed before the expression is evaluated, on its stream. Then each reduction is one launch, and all the rest is one kernel. Where all
-//! reductions in an expression are of its own rows, along the last axis, with the axis kept, all is one launch: softmax and layer normalisation read
-//! their array once and write once. (There are at most 4 reductions then, of at most 16 arrays, and rows of more than 2^14 values are as many as the device
-//! has multiprocessors.) Sums of floats have another order there than in a launch of their own, with the same bounds and the same bits each time. A reduction
+//! Nothing is computed before the expression is evaluated, on its stream. Then each reduction is one launch, and all the rest is one kernel. A reduction
 //! that was written twice, with the same axes over the same operand, is computed once. The mean and the deviation (or the variance) of one operand
 //! over the same axes come from one launch, and so do the least and the greatest; such a mean has the bits of [`mean_var`](Reductions::mean_var),
 //! which may differ from those of [`mean`](Reductions::mean) in the last place. Results live until the kernel that reads them has been launched.
 //!
 //! Errors come from the evaluation: those of axes, shapes and arrays as they are, others as `ArrayError::Deferred` with the name of the operation.
 //! Reductions may stand in the operands of reductions on 16 levels (`TooDeep`).
+//!
+//! # Rows in one launch
+//! Where all reductions of an expression are of its own rows (along the last axis, kept by `keep_dims`), they and the rest are one launch: softmax, layer
+//! normalisation and standardised rows read their array once from the device's memory and write once, as fused kernels by hand do (the first one of
+//! Triton's tutorials). Softmax of the rows of 8192^2 f32 takes 164 us on an H200, where a copy takes 128 and three launches take 326.
+//!
+//! This holds for at most 4 reductions and 16 arrays, if the nearest neighbours of each array lie along the rows, and if rows have at most 2^14 values or
+//! there are as many as the device has multiprocessors. In this launch sums of floats have an order of their own, with the same bounds, and the same bits
+//! each time.
 //!
 //! # How
 //! `map_rows.cuh` reduces rows and writes the expression of the results (`map_rows/`).

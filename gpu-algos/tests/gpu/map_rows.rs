@@ -312,6 +312,12 @@ fn rows_are_one_launch(_: &()) -> Outcome {
         ((&x - x.min().axis(ROWS).keep_dims()) / (greatest - least)).eval().map(drop)
     };
     ensure_eq!(launches(&range)?, 1);
+    // Rows whose neighbours lie far apart are reduced by threads that go along columns.
+    let turned = x.t();
+    ensure_eq!(launches(&|| softmax((&turned).into_expr(), ROWS).eval().map(drop))?, 3);
+    let strided = GpuArray::<f32, _>::full(&device, (4, 80), 1.0)?;
+    let strided = strided.view().slice(s![.., ..;-2])?;
+    ensure_eq!(launches(&|| softmax((&strided).into_expr(), ROWS).eval().map(drop))?, 1);
     // Few long rows are reduced by several blocks each.
     let x = GpuArray::<f32, _>::full(&device, (2, 40_000), 1.0)?;
     ensure_eq!(launches(&|| (&x - x.max().axis(ROWS).keep_dims()).eval().map(drop))?, 2);

@@ -61,7 +61,8 @@ impl RowPolicy {
     /// The policy; None where launches apart are better, or the expressions are too long for one kernel.
     pub(super) fn of(problem: &RowProblem<'_, '_>, multiprocessors: usize, tuning: &RowTuning) -> Option<Self> {
         let (rows, length, leaves) = (problem.rows(), problem.row.length, problem.leaves().len());
-        if leaves > MOST_LEAVES || (rows < multiprocessors && length > MOST_OF_FEW) {
+        let is_better_apart = !problem.goes_along_rows() || (rows < multiprocessors && length > MOST_OF_FEW);
+        if leaves > MOST_LEAVES || is_better_apart {
             return None;
         }
         let width = (16 / problem.most_bytes()).clamp(1, 8);

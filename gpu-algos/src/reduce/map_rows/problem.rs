@@ -101,6 +101,16 @@ impl<'l, 'a> RowProblem<'l, 'a> {
         of_arrays.fold(self.target_bytes, usize::max)
     }
 
+    /// Whether neighbours along rows are the nearest ones that the target and each array have: else threads along another axis read whole sectors.
+    pub(super) fn goes_along_rows(&self) -> bool {
+        let is_nearest = |operand: usize| {
+            let step = self.row.steps[operand].unsigned_abs();
+            self.outer.iter().map(|axis| axis.steps[operand].unsigned_abs()).all(|other| other == 0 || other >= step)
+        };
+        let is_place = |leaf: RowLeaf<'_>| matches!(leaf, RowLeaf::Operand(leaf) if leaf.is_place);
+        is_nearest(0) && self.leaves().enumerate().all(|(number, leaf)| is_place(leaf) || is_nearest(1 + number))
+    }
+
     /// Whether packs of `width` elements of the target are whole and aligned along rows.
     pub(super) fn is_target_packed(&self, width: usize) -> bool {
         self.row.length.is_multiple_of(width) && self.lies(0, self.target, self.target_bytes, width) == PACKED
