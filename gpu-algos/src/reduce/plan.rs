@@ -163,7 +163,9 @@ fn column_grid(
     let (groups, walkers) = (packs.div_ceil(lanes), threads / lanes);
     let blocks_per_result = if groups <= COUNTERS {
         let most = (wanted_threads / threads / groups).max(1);
-        count.div_ceil(walkers * policy.vectors_per_thread as usize).clamp(1, most)
+        // Threads with large states take 4 packs at least, as far as they come: more blocks are worth more than full batches.
+        let least = (policy.vectors_per_thread as usize).min(if operator.is_large() { 4 } else { 8 });
+        count.div_ceil(walkers * least).clamp(1, most)
     } else {
         1
     };
