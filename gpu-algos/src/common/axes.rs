@@ -1,6 +1,6 @@
 //! Axes as kernels walk them: a length, and a stride of each operand.
 
-use gpu_array::expression::LoweredLeaf;
+use gpu_array::expression::{CONSTANT, LoweredLeaf, PACKED, STRIDED, pack_bytes};
 use smallvec::SmallVec;
 
 /// The leaves of an expression.
@@ -15,6 +15,24 @@ pub(crate) struct Axis {
     pub(crate) length: usize,
     pub(crate) outer: bool,
     pub(crate) steps: Steps,
+}
+
+/// How an operand whose elements have `bytes` lies along the axis that threads go along in packs of `width` elements, the first at `start`. Along the
+/// `others` packs stay aligned where steps are whole packs.
+pub(crate) fn kind_along<'x>(
+    along: &Axis,
+    mut others: impl Iterator<Item = &'x Axis>,
+    operand: usize,
+    (start, bytes): (u64, usize),
+    width: usize,
+) -> u64 {
+    let pack = pack_bytes(width, bytes);
+    let is_whole = |axis: &Axis| (axis.steps[operand] * bytes as isize) % pack as isize == 0;
+    match along.steps[operand] {
+        0 => CONSTANT,
+        1 if start.is_multiple_of(pack) && others.all(is_whole) => PACKED,
+        _ => STRIDED,
+    }
 }
 
 /// Joins axes that are contiguous for every operand.

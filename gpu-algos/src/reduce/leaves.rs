@@ -1,10 +1,10 @@
 //! Leaves along the axes of a reduction: their first elements, and the packs that they are read in.
 
-use gpu_array::expression::{CONSTANT, LoweredLeaf, PACKED, STRIDED, pack_bytes};
+use gpu_array::expression::{CONSTANT, LoweredLeaf, PACKED, pack_bytes};
 use smallvec::SmallVec;
 
 use super::axes::Axes;
-use crate::common::axes::Axis;
+use crate::common::axes::{Axis, kind_along};
 
 /// Leaves with their addresses.
 pub(super) struct Located<'a> {
@@ -62,16 +62,7 @@ impl<'a> Located<'a> {
             true => (&axes.outer[0], axes.outer[1..].iter().chain(&axes.reduced[..])),
             false => (&axes.reduced[0], axes.reduced[1..].iter().chain(&axes.outer[..])),
         };
-        let pack = pack_bytes(width, dtype.bytes());
-        match along.steps[leaf + 1] {
-            0 => CONSTANT,
-            1 => {
-                let start = self.bases[leaf].wrapping_sub((peel * dtype.bytes()) as u64);
-                let whole = |axis: &Axis| (axis.steps[leaf + 1] * dtype.bytes() as isize) % pack as isize == 0;
-                let mut others = others;
-                if start.is_multiple_of(pack) && others.all(whole) { PACKED } else { STRIDED }
-            }
-            _ => STRIDED,
-        }
+        let start = self.bases[leaf].wrapping_sub((peel * dtype.bytes()) as u64);
+        kind_along(along, others, leaf + 1, (start, dtype.bytes()), width)
     }
 }

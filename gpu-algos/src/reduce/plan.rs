@@ -8,7 +8,7 @@ use gpu_array::{
 use super::{
     axes::Axes,
     leaves::Located,
-    policy::{ReduceAlgorithm, ReducePolicy, ReduceTuning, carried},
+    policy::{ReduceAlgorithm, ReducePolicy, ReduceTuning, narrowest},
 };
 use crate::{
     AlgoError, Result,
@@ -61,8 +61,9 @@ pub(super) struct ReduceGrid {
 
 /// The operator and the policy for a problem.
 pub(super) fn kernel_of(problem: &ReduceProblem<'_>, tuning: &ReduceTuning) -> (DeviceOperator, ReducePolicy) {
-    let operator = carried(problem.operator, problem.axes);
-    let policy = ReducePolicy::of(problem.leaves, problem.axes, &operator, tuning);
+    let axes = problem.axes;
+    let operator = narrowest(problem.operator, axes.count(), axes.results(), axes.along_outer);
+    let policy = ReducePolicy::of(problem.leaves, axes, &operator, tuning);
     (operator, policy)
 }
 
@@ -164,7 +165,8 @@ fn column_grid(
     let blocks_per_result = if groups <= COUNTERS {
         let most = (wanted_threads / threads / groups).max(1);
         // Threads with large states take 4 packs at least, as far as they come: more blocks are worth more than full batches.
-        let least = (policy.vectors_per_thread as usize).min(if operator.is_large() { 4 } else { 8 });
+        let batch = policy.vectors_per_thread as usize;
+        let least = if operator.is_large() { batch.min(4) } else { batch };
         count.div_ceil(walkers * least).clamp(1, most)
     } else {
         1

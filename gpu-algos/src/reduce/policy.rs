@@ -29,8 +29,8 @@ pub(crate) enum ReduceAlgorithm {
 /// `reduce_rows`, now 0.17 to 0.35 s. Measured on an H200: NVRTC's option `--Ofast-compile=mid` compiles in 0.2 s, and all kernels run 5 to 9 times
 /// slower.
 ///
-/// Where leaves are not plain, `reduce_columns` has half as many packs in flight. With all of them, sums of 8192^2 f32 over two axes that are not
-/// neighbours took 131 us and not 123, and their kernel 1.3 s to compile and not 0.8 s; with a quarter, 142 us. In `reduce_rows` fewer than half make
+/// Where leaves are not plain, `reduce_columns` has 4 packs in flight at most. With all 8 of them, sums of 8192^2 f32 over two axes that are not
+/// neighbours took 131 us and not 123, and their kernel 1.3 s to compile and not 0.8 s; with 2, 142 us. In `reduce_rows` fewer than half make
 /// the loop over plain leaves slower by an eighth (NVRTC 13.0 schedules it otherwise), and one loop for whole and cut batches makes sums of 2^28 slower
 /// by 5 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl ReduceTuning {
 ///
 /// No thread then adds more than 32 values one after another, so that the error keeps to [`Reductions::sum`](super::Reductions::sum)'s bound. Beyond
 /// that, f64 costs no time: memory does. (H200: carried in f64, the sum of 2^20 takes 2.69 us and not 2.42, that of 2^28 as long as in f32.)
-pub(super) fn most_in_f32(results: usize, along_outer: bool) -> usize {
+fn most_in_f32(results: usize, along_outer: bool) -> usize {
     match (results, along_outer) {
         (1, false) => 1 << 21,
         (_, false) => 1 << 14,
@@ -94,19 +94,14 @@ pub(super) fn most_in_f32(results: usize, along_outer: bool) -> usize {
     }
 }
 
-/// The operator with the narrowest state that suffices for the values of these axes.
-pub(super) fn carried(operator: &DeviceOperator, axes: &Axes) -> DeviceOperator {
-    narrowest(operator, axes.count(), most_in_f32(axes.results(), axes.along_outer))
-}
-
-/// The operator with the narrowest state that suffices for `count` values; sums of more than `most_in_f32` are carried in f64.
-pub(super) fn narrowest(operator: &DeviceOperator, count: usize, most_in_f32: usize) -> DeviceOperator {
+/// The operator with the narrowest state that suffices for `results` of `count` values each.
+pub(super) fn narrowest(operator: &DeviceOperator, count: usize, results: usize, along_outer: bool) -> DeviceOperator {
     let mut operator = operator.clone();
     if let OperatorKind::ArgExtreme { narrow, .. } = &mut operator.kind {
         *narrow = operator.value.bytes() <= 4 && count <= i32::MAX as usize;
     }
     if let OperatorKind::Sum { .. } = operator.kind
-        && count > most_in_f32
+        && count > most_in_f32(results, along_outer)
     {
         operator.kind.carry_in_f64();
     }
@@ -119,7 +114,7 @@ pub(super) fn is_for_all(operator: &DeviceOperator) -> bool {
 }
 
 impl ReducePolicy {
-    /// The policy for a [`carried`] operator over these leaves.
+    /// The policy for an operator with the [`narrowest`] state over these leaves.
     pub(super) fn of(
         leaves: &[LoweredLeaf<'_>],
         axes: &Axes,
@@ -138,12 +133,9 @@ impl ReducePolicy {
         }
     }
 
-    /// This policy for plain leaves or any, and for one result or any number. `reduce_columns` of any leaves has no more than 4 packs in flight.
+    /// This policy for plain leaves or any, and for one result or any number.
     pub(super) fn formed(self, is_contiguous: bool, has_one: bool) -> Self {
-        let is_of_any_columns = self.algorithm == ReduceAlgorithm::Columns && !is_contiguous;
-        let vectors_per_thread = self.vectors_per_thread.min(if is_of_any_columns { 8 } else { 16 });
-        let form = if is_contiguous { CONTIGUOUS } else { 0 } | if has_one { ONE_RESULT } else { 0 };
-        Self { vectors_per_thread, form, ..self }
+        Self { form: if is_contiguous { CONTIGUOUS } else { 0 } | if has_one { ONE_RESULT } else { 0 }, ..self }
     }
 
     /// The policy of the kernel `reduce_all`, which has the numbers of `reduce_rows`.

@@ -80,7 +80,7 @@ fn add(registry: Registry, source: &impl ValueSource, operator: &DeviceOperator,
     let policies = match along_outer {
         true => {
             let columns = ReducePolicy::columns(&leaves, operator, tuning);
-            vec![columns.formed(false, false), columns.formed(true, false)]
+            vec![columns, columns.formed(true, false)]
         }
         false => {
             let rows = ReducePolicy::rows(&leaves, operator, tuning);

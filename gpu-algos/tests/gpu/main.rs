@@ -17,6 +17,7 @@ mod halves;
 mod kernels_elementwise;
 mod kernels_reduction;
 mod kernels_scan;
+mod launches;
 mod layouts;
 mod lazies;
 mod linalg;

@@ -13,12 +13,15 @@ use gpu_algos::{
     reference,
 };
 use gpu_array::{bf16, f16};
-use gpu_driver::emulated::{Call::Launch, Emulated};
+use gpu_driver::emulated::Emulated;
 use ndarray::{Array, Array1, Array2, Array3, Axis, Dimension, Ix2, IxDyn, array, s};
 use smallvec::SmallVec;
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, tests};
 
-use crate::layouts::{base, of_gpu};
+use crate::{
+    launches::launches,
+    layouts::{base, of_gpu},
+};
 
 pub const TESTS: &[Test<Device>] = tests![
     epilogues_of_awkward_sizes,
@@ -41,7 +44,7 @@ pub const TESTS: &[Test<Device>] = tests![
 pub const COUNTS: &[Test<()>] = tests![a_product_with_an_epilogue_is_one_launch];
 
 /// Bits of an array of any type, by which NaN are compared too.
-fn bits<T: Element, D: Dimension>(array: &GpuArray<T, D>) -> Result<Vec<[u64; 2]>, Box<dyn std::error::Error>> {
+pub fn bits<T: Element, D: Dimension>(array: &GpuArray<T, D>) -> Result<Vec<[u64; 2]>, Box<dyn std::error::Error>> {
     Ok(array.to_ndarray()?.iter().map(|value| value.to_words()).collect())
 }
 
@@ -441,12 +444,7 @@ pub fn captured_epilogues_are_replayed(device: &Device) -> Outcome {
 
 fn a_product_with_an_epilogue_is_one_launch(_: &()) -> Outcome {
     let device = Emulated::new().open()?;
-    let emulation = device.emulation().ok_or("emulated")?;
-    let launches = |work: &dyn Fn() -> gpu_algos::Result<()>| -> Result<u64, Box<dyn std::error::Error>> {
-        let before = emulation.calls(Launch)?;
-        work()?;
-        Ok(emulation.calls(Launch)? - before)
-    };
+    let launches = |work: &dyn Fn() -> gpu_algos::Result<()>| launches(&device, work);
     let (a, b) = (GpuArray::<f32, _>::full(&device, (40, 24), 1.0)?, GpuArray::full(&device, (24, 32), 2.0f32)?);
     let (row, column) = (GpuArray::full(&device, 32, 1.0f32)?, GpuArray::full(&device, (40, 1), 1.0f32)?);
     let x = GpuArray::full(&device, 24, 1.0f32)?;

@@ -11,12 +11,11 @@ use gpu_array::{
     expression::{Backend, Expr, Gpu, Host, host, where_},
     gpu_driver::Device,
 };
-use gpu_driver::{
-    Stream,
-    emulated::{Call::Launch, Emulated},
-};
+use gpu_driver::{Stream, emulated::Emulated};
 use ndarray::{Array1, Array2, Axis, Ix1, Ix2, array};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
+
+use crate::launches::launches;
 
 pub const TESTS: &[Test<Device>] = tests![
     numpy_lines_are_one_expression,
@@ -280,12 +279,7 @@ fn dot_products_have_the_same_code(device: &Device) -> Outcome {
 
 fn each_computation_is_one_launch(_: &()) -> Outcome {
     let device = Emulated::new().open()?;
-    let emulation = device.emulation().ok_or("emulated")?;
-    let launches = |work: &dyn Fn() -> gpu_array::Result<()>| -> Result<u64, Box<dyn std::error::Error>> {
-        let before = emulation.calls(Launch)?;
-        work()?;
-        Ok(emulation.calls(Launch)? - before)
-    };
+    let launches = |work: &dyn Fn() -> gpu_array::Result<()>| launches(&device, work);
     let x = GpuArray::from_ndarray(&device, &matrix())?;
     // The mean and the deviation in one.
     let n = launches(&|| ((&x - x.mean().axis(Axis(0))) / x.std(0).axis(Axis(0))).eval().map(drop))?;

@@ -175,8 +175,7 @@ template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD
 __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     reduce_columns(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
-    constexpr int SLOW_VECTORS =
-        VECTORS_PER_THREAD > 4 ? VECTORS_PER_THREAD / 2 : VECTORS_PER_THREAD;
+    constexpr int SLOW_VECTORS = VECTORS_PER_THREAD > 4 ? 4 : VECTORS_PER_THREAD;
     typedef TempStorage<State, THREADS * VECTOR_SIZE> Shared;
     SHARED(Shared, room, [1]);
     SHARED(bool, last_block, [1]);

@@ -2,15 +2,15 @@
 #![expect(unsafe_code, reason = "the launch of a generated kernel")]
 
 use gpu_array::{
-    expression::{Chain, loop_program},
+    expression::{Chain, Lowered, loop_program},
     gpu_driver::{GeneratedKernel, Header, KernelSpace, LaunchConfig, PARAMETER_BYTES, Program, Stream},
 };
 use smallvec::SmallVec;
 
 use super::{
-    params::{PARAMS, check_text, params},
+    params::{PACKED_LEAF, PARAMS, check_text, params},
     policy::RowPolicy,
-    problem::{RowExpression, RowProblem},
+    problem::RowProblem,
 };
 use crate::{
     Result,
@@ -33,8 +33,6 @@ static SPACE: KernelSpace = KernelSpace::new();
 struct KernelExpression<'p> {
     source: &'p dyn ValueSource,
     stages: SmallVec<[i32; 4]>,
-    leaves: usize,
-    scalars: usize,
 }
 
 /// Enqueues the launch, or returns false where its parameters are too many. Does not wait.
@@ -54,7 +52,7 @@ pub(super) fn run(
     let kernel = kernel(problem, policy, stream)?;
     let blocks = policy.blocks(problem.rows()) as u32;
     let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
-    let of_expressions = problem.expressions.iter().flat_map(|expression| expression.lowered.homes());
+    let of_expressions = problem.expressions.iter().flat_map(|expression| expression.homes());
     let homes = unique(of_expressions.map(|home| -> &Stream { home }).chain([chain.target.home]));
     // SAFETY: the params fulfil the kernel's contract: `params` made them of the axes. Every offset lies within the view that a leaf or the target was made
     // from. These borrow their elements until this call returns, the target exclusively but for elements that stand at the same place of a leaf
@@ -77,17 +75,10 @@ fn kernel(problem: &RowProblem<'_, '_>, policy: &RowPolicy, stream: &Stream) -> 
 }
 
 fn parts<'p>(problem: &'p RowProblem<'_, '_>, policy: &RowPolicy) -> SmallVec<[KernelExpression<'p>; 4]> {
-    let mut first = 0;
-    let part = |expression: &'p RowExpression<'_, '_>| {
-        let number = first;
-        first += expression.leaves.len();
-        let kind = |(k, &leaf)| problem.stage_or_kind(number + k, leaf, policy.vector_size as usize);
-        KernelExpression {
-            source: expression.lowered,
-            stages: expression.leaves.iter().enumerate().map(kind).collect(),
-            leaves: expression.leaves.len(),
-            scalars: expression.lowered.scalars().len(),
-        }
+    let mut stages = (0..problem.leaves.len()).map(|leaf| problem.stage_or_kind(leaf, policy.vector_size as usize));
+    let part = |&source: &&'p Lowered<'_>| KernelExpression {
+        source,
+        stages: stages.by_ref().take(source.leaves().len()).collect(),
     };
     problem.expressions.iter().map(part).collect()
 }
@@ -103,7 +94,7 @@ fn program(parts: &[KernelExpression<'_>], operators: &[DeviceOperator], policy:
         expressions.push(format!("gpu::reduce::RowExpression<Values{number}, {leaves}, {scalars}{stages}>"));
         definitions += &text;
         headers.extend(of_part);
-        (leaves, scalars) = (leaves + part.leaves, scalars + part.scalars);
+        (leaves, scalars) = (leaves + part.stages.len(), scalars + part.source.scalars().len());
     }
     let map = expressions.pop().unwrap_or_default();
     let stages: Vec<String> = (operators.iter().zip(&expressions))
@@ -124,14 +115,7 @@ fn program(parts: &[KernelExpression<'_>], operators: &[DeviceOperator], policy:
 /// The program of a map that is the last of some reductions of one array, each of which reads the array alone, for checks without a device.
 pub(crate) fn sample(sample: &Sample, operators: &[DeviceOperator]) -> Program {
     let policy = RowPolicy::sample(sample.0.bytes());
-    let array = KernelExpression {
-        source: sample,
-        stages: SmallVec::from_slice(&[super::params::PACKED_LEAF]),
-        leaves: 1,
-        scalars: 0,
-    };
-    let mut parts: Vec<KernelExpression<'_>> =
-        operators.iter().map(|_| KernelExpression { stages: array.stages.clone(), ..array }).collect();
-    parts.push(array);
+    let array = || KernelExpression { source: sample, stages: SmallVec::from_slice(&[PACKED_LEAF]) };
+    let parts: Vec<KernelExpression<'_>> = (0..=operators.len()).map(|_| array()).collect();
     program(&parts, operators, &policy)
 }

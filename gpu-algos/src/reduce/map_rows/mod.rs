@@ -20,7 +20,7 @@ pub(super) use launch::{MAP_ROWS, sample};
 use policy::{RowPolicy, RowTuning};
 use problem::RowProblem;
 
-use super::policy::{most_in_f32, narrowest};
+use super::policy::narrowest;
 use crate::{
     Result,
     common::{
@@ -39,8 +39,8 @@ pub(super) fn may_be_stage(operator: &DeviceOperator) -> bool {
 /// # Errors
 /// Those of the compiler and of the launch.
 pub(super) fn run(chain: &Chain<'_, '_>, stream: &Stream) -> Result<bool> {
-    let length = chain.expression.shape().last().copied().unwrap_or(0);
-    let operator = |reduction: &DeviceOperator| narrowest(reduction, length, most_in_f32(2, false));
+    let Some((&length, outer)) = chain.expression.shape().split_last() else { return Ok(false) };
+    let operator = |reduction: &DeviceOperator| narrowest(reduction, length, outer.iter().product(), false);
     let reductions = chain.stages.iter().map(|stage| stage.reduction()?.downcast_ref::<DeviceOperator>());
     let Some(operators) = reductions.map(|reduction| reduction.map(operator)).collect::<Option<SmallVec<_>>>() else {
         return Ok(false);

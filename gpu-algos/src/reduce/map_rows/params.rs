@@ -59,7 +59,7 @@ pub(super) const PARAMS: Header = Header {
 
 /// The parameters, for packs of `width` elements.
 pub(super) fn params(problem: &RowProblem<'_, '_>, width: usize) -> Words {
-    let leaf = |leaf| match leaf {
+    let leaf = |leaf: &RowLeaf<'_>| match leaf {
         RowLeaf::Operand(leaf) => LeafParams { address: leaf.address, kind: STRIDED },
         RowLeaf::Result(_) => LeafParams { address: 0, kind: CONSTANT },
     };
@@ -73,11 +73,11 @@ pub(super) fn params(problem: &RowProblem<'_, '_>, width: usize) -> Words {
             rank: problem.outer.len() as u32,
             is_wide: (problem.rows() > i32::MAX as usize).into(),
         },
-        leaves: problem.leaves().map(leaf),
+        leaves: problem.leaves.iter().map(leaf),
         row: [AxisParams::new(problem.row.length, &problem.row.steps)],
         outer: AxisParams::list(
             problem.outer.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)),
-            1 + problem.leaves().len(),
+            1 + problem.leaves.len(),
         ),
         scalars: problem.scalars(),
     }

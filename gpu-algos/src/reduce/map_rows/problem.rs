@@ -1,11 +1,11 @@
 //! The expressions of a map of rows with their operands, and the axes that they have in common.
 
-use gpu_array::expression::{CONSTANT, Chain, Lowered, LoweredLeaf, PACKED, STRIDED, pack_bytes};
+use gpu_array::expression::{CONSTANT, Chain, Lowered, LoweredLeaf, PACKED};
 use smallvec::SmallVec;
 
 use super::params::{ANY_LEAF, CONSTANT_LEAF, PACKED_LEAF};
 use crate::common::{
-    axes::{Axis, Steps, join},
+    axes::{Axis, Steps, join, kind_along},
     operator::DeviceOperator,
 };
 
@@ -13,7 +13,9 @@ use crate::common::{
 #[derive(Debug)]
 pub(super) struct RowProblem<'l, 'a> {
     /// The expressions: those of the stages, then the map.
-    pub(super) expressions: SmallVec<[RowExpression<'l, 'a>; 4]>,
+    pub(super) expressions: SmallVec<[&'l Lowered<'a>; 4]>,
+    /// The leaves of all expressions, in their order.
+    pub(super) leaves: SmallVec<[RowLeaf<'l>; 8]>,
     /// The operators of the stages.
     pub(super) operators: SmallVec<[DeviceOperator; 4]>,
     /// The axis of a row; the first step is that of the target.
@@ -25,13 +27,6 @@ pub(super) struct RowProblem<'l, 'a> {
     pub(super) target_bytes: usize,
 }
 
-/// An expression with its leaves.
-#[derive(Debug)]
-pub(super) struct RowExpression<'l, 'a> {
-    pub(super) lowered: &'l Lowered<'a>,
-    pub(super) leaves: SmallVec<[RowLeaf<'l>; 4]>,
-}
-
 /// A leaf of an expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RowLeaf<'l> {
@@ -41,25 +36,23 @@ pub(super) enum RowLeaf<'l> {
     Operand(LoweredLeaf<'l>),
 }
 
-impl<'l, 'a> RowExpression<'l, 'a> {
-    fn new(lowered: &'l Lowered<'a>, links: &[(usize, usize)]) -> Self {
-        let leaf = |(number, leaf)| match links.iter().find(|(of, _)| *of == number) {
-            Some(&(_, stage)) => RowLeaf::Result(stage),
-            None => RowLeaf::Operand(leaf),
-        };
-        Self { lowered, leaves: lowered.leaves().enumerate().map(leaf).collect() }
-    }
+/// The leaves of an expression, of which those in `links` are results of stages.
+fn leaves_of<'l>(expression: &'l Lowered<'_>, links: &'l [(usize, usize)]) -> impl Iterator<Item = RowLeaf<'l>> {
+    expression.leaves().enumerate().map(|(number, leaf)| match links.iter().find(|(of, _)| *of == number) {
+        Some(&(_, stage)) => RowLeaf::Result(stage),
+        None => RowLeaf::Operand(leaf),
+    })
 }
 
 impl<'l, 'a> RowProblem<'l, 'a> {
     /// The problem of a chain whose stages have these operators. The chain has at least one axis.
     pub(super) fn new(chain: &Chain<'l, 'a>, operators: SmallVec<[DeviceOperator; 4]>) -> Self {
-        let stages = chain.stages.iter().map(|stage| RowExpression::new(stage.operand(), stage.links()));
-        let map = RowExpression::new(chain.expression, chain.links);
-        let expressions: SmallVec<[RowExpression<'l, 'a>; 4]> = stages.chain([map]).collect();
+        let stages = chain.stages.iter().map(|stage| (stage.operand(), stage.links()));
+        let all = stages.chain([(chain.expression, chain.links)]);
+        let leaves: SmallVec<[RowLeaf<'l>; 8]> =
+            all.clone().flat_map(|(expression, links)| leaves_of(expression, links)).collect();
         let steps = |axis: usize| -> Steps {
-            let leaves = expressions.iter().flat_map(|expression| &expression.leaves);
-            let of_leaves = leaves.map(|leaf| match leaf {
+            let of_leaves = leaves.iter().map(|leaf| match leaf {
                 RowLeaf::Result(_) => 0,
                 RowLeaf::Operand(leaf) => leaf.strides[axis],
             });
@@ -72,7 +65,8 @@ impl<'l, 'a> RowProblem<'l, 'a> {
         outer.reverse();
         join(&mut outer);
         let (target, target_bytes) = (chain.target.address, chain.target.dtype.bytes());
-        Self { expressions, operators, row, outer, target, target_bytes }
+        let expressions = all.map(|(expression, _)| expression).collect();
+        Self { expressions, leaves, operators, row, outer, target, target_bytes }
     }
 
     /// Rows.
@@ -80,21 +74,14 @@ impl<'l, 'a> RowProblem<'l, 'a> {
         self.outer.iter().map(|axis| axis.length).product()
     }
 
-    /// The leaves of all expressions, in the order of the kernel's.
-    pub(super) fn leaves(&self) -> impl ExactSizeIterator<Item = RowLeaf<'l>> + '_ {
-        let leaves: SmallVec<[RowLeaf<'l>; 8]> =
-            self.expressions.iter().flat_map(|expression| expression.leaves.iter().copied()).collect();
-        leaves.into_iter()
-    }
-
     /// The scalars of all expressions, in that order.
     pub(super) fn scalars(&self) -> impl Iterator<Item = u64> + '_ {
-        self.expressions.iter().flat_map(|expression| expression.lowered.scalars().iter().copied())
+        self.expressions.iter().flat_map(|expression| expression.scalars().iter().copied())
     }
 
     /// The most bytes of an element of the target and of the arrays.
     pub(super) fn most_bytes(&self) -> usize {
-        let of_arrays = self.leaves().filter_map(|leaf| match leaf {
+        let of_arrays = self.leaves.iter().filter_map(|leaf| match leaf {
             RowLeaf::Operand(leaf) if !leaf.is_place => Some(leaf.dtype.bytes()),
             _ => None,
         });
@@ -107,23 +94,23 @@ impl<'l, 'a> RowProblem<'l, 'a> {
             let step = self.row.steps[operand].unsigned_abs();
             self.outer.iter().map(|axis| axis.steps[operand].unsigned_abs()).all(|other| other == 0 || other >= step)
         };
-        let is_place = |leaf: RowLeaf<'_>| matches!(leaf, RowLeaf::Operand(leaf) if leaf.is_place);
-        is_nearest(0) && self.leaves().enumerate().all(|(number, leaf)| is_place(leaf) || is_nearest(1 + number))
+        let is_place = |leaf: &RowLeaf<'_>| matches!(leaf, RowLeaf::Operand(leaf) if leaf.is_place);
+        is_nearest(0) && self.leaves.iter().enumerate().all(|(number, leaf)| is_place(leaf) || is_nearest(1 + number))
     }
 
     /// Whether packs of `width` elements of the target are whole and aligned along rows.
     pub(super) fn is_target_packed(&self, width: usize) -> bool {
-        self.row.length.is_multiple_of(width) && self.lies(0, self.target, self.target_bytes, width) == PACKED
+        self.row.length.is_multiple_of(width) && self.kind(0, (self.target, self.target_bytes), width) == PACKED
     }
 
     /// In place of a stage, or the stage: what the kernel takes for leaf `number`, in packs of `width` elements.
-    pub(super) fn stage_or_kind(&self, number: usize, leaf: RowLeaf<'_>, width: usize) -> i32 {
-        let leaf = match leaf {
+    pub(super) fn stage_or_kind(&self, number: usize, width: usize) -> i32 {
+        let leaf = match self.leaves[number] {
             RowLeaf::Result(stage) => return stage as i32,
             RowLeaf::Operand(leaf) if leaf.is_place => return ANY_LEAF,
             RowLeaf::Operand(leaf) => leaf,
         };
-        match self.lies(1 + number, leaf.address, leaf.dtype.bytes(), width) {
+        match self.kind(1 + number, (leaf.address, leaf.dtype.bytes()), width) {
             PACKED if self.row.length.is_multiple_of(width) => PACKED_LEAF,
             CONSTANT => CONSTANT_LEAF,
             _ => ANY_LEAF,
@@ -131,13 +118,7 @@ impl<'l, 'a> RowProblem<'l, 'a> {
     }
 
     /// How an operand lies along rows.
-    fn lies(&self, operand: usize, address: u64, bytes: usize, width: usize) -> u64 {
-        let pack = pack_bytes(width, bytes);
-        let is_whole = |axis: &Axis| (axis.steps[operand] * bytes as isize) % pack as isize == 0;
-        match self.row.steps[operand] {
-            0 => CONSTANT,
-            1 if address.is_multiple_of(pack) && self.outer.iter().all(is_whole) => PACKED,
-            _ => STRIDED,
-        }
+    fn kind(&self, operand: usize, element: (u64, usize), width: usize) -> u64 {
+        kind_along(&self.row, self.outer.iter(), operand, element, width)
     }
 }
