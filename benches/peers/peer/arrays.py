@@ -29,6 +29,7 @@ TRANSPOSES = sizes(
     [("f32", 512), ("f32", 1024), ("f64", 512), ("u8", 1024)],
     [("f32", 32), ("f32", 64), ("f64", 32), ("u8", 64)],
 )
+ROWS = sizes([("f32", 8192)], [("f32", 512)], [("f32", 32)])
 HUNDREDS = sizes([("f32", 100_000_000)], [("f32", 1_000_000)], [("f32", 4000)])
 CUBES = sizes([("f32", 256)], [("f32", 64)], [("f32", 16)])
 CASTS = sizes(
@@ -92,6 +93,11 @@ def moved(source, length=lambda v: v.n):
         return value, abs(value)
 
     return answered(want, length)
+
+
+def taken_row(v, i):
+    """Of which row is row i of the result: each row once, neighbours from far apart."""
+    return (i * 3001 + 17) % v.side
 
 
 def of_lincomb(v, i):
@@ -186,6 +192,14 @@ OPERATIONS = {
     ),
     "flip": Operation(moved(lambda v, i: v.n - 1 - i), twice, ceiling="copy", sizes=LONGEST, on_cpu=NOWHERE),
     "roll": Operation(moved(lambda v, i: (i - v.n // 3) % v.n), twice, ceiling="copy", sizes=LONGEST, on_cpu=NOWHERE),
+    "take-rows": Operation(
+        moved(lambda v, i: taken_row(v, i // v.side) * v.side + i % v.side),
+        lambda v: 2 * v.bytes + 8 * v.side,
+        ceiling="copy",
+        data=Square,
+        sizes=ROWS,
+        on_cpu=NOWHERE,
+    ),
     "concatenate": Operation(
         moved(lambda v, i: i), twice, ceiling="copy", sizes=HUNDREDS, on_cpu=NOWHERE, variants=("-from-100",)
     ),
@@ -261,6 +275,19 @@ class Eager:
     def roll(self, v):
         x, shift = self.vector(v, v.x), v.n // 3
         return lambda: self.module.roll(x, shift)
+
+    def indices(self, numbers):
+        return self.module.asarray(numbers)
+
+    def taken(self, x, rows):
+        return x[rows]
+
+    def take_rows(self, v):
+        import numpy as np
+
+        x = self.vector(v, v.x).reshape(v.side, v.side)
+        rows = self.indices(taken_row(v, np.arange(v.side)))
+        return lambda: self.taken(x, rows).reshape(-1)
 
     def concatenate(self, v):
         x, part = self.vector(v, v.x), v.n // 100

@@ -289,6 +289,12 @@ class Torch(Library, Eager, Reducing):
     def reversed(self, x):
         return x.flip(0)
 
+    def indices(self, numbers):
+        return self.torch.from_numpy(numbers).to("cuda")
+
+    def taken(self, x, rows):
+        return self.torch.index_select(x, 0, rows)
+
     def converted(self, x, dtype):
         return x.to({"f32": self.torch.float32, "f64": self.torch.float64}[dtype])
 

@@ -1,7 +1,10 @@
-//! Calls that only move elements: transposes, strided and reversed copies, casts, a rotation, joined arrays.
+//! Calls that only move elements: transposes, strided and reversed copies, casts, a rotation, rows in another order, joined arrays.
 
-use gpu_array::{GpuArray, Result, expression::roll};
-use ndarray::{Axis, Dimension, Ix1, Ix2, Ix3, s};
+use gpu_array::{
+    GpuArray, Result,
+    expression::{Outside, roll, take_axis},
+};
+use ndarray::{Axis, Dimension, Ix1, Ix2, Ix3, aview1, s};
 
 use super::{
     answers::same,
@@ -18,6 +21,7 @@ pub(super) fn figures(harness: &mut Harness, large: usize, longest: &Input<f32>)
     strided(harness, large, longest);
     flip(harness, longest);
     rotate(harness, longest);
+    take_rows(harness, large / 2);
 
     let set = harness.set();
     let side = large / 2;
@@ -87,6 +91,26 @@ fn rotate(harness: &mut Harness, x: &Input<f32>) {
     let figure = harness.figure("roll", "f32", n, BY);
     let assign = |out: &mut GpuArray<f32, Ix1>, x: &GpuArray<f32, Ix1>| out.assign(roll(x, shift as i64, Axis(0)));
     moved(figure, x, Ix1(n), assign, |i| (i + n - shift) % n);
+}
+
+/// The rows of a square matrix in another order, each of them once: `x[order, :]`.
+fn take_rows(harness: &mut Harness, side: usize) {
+    let x = Input::<f32>::new(side * side);
+    // Odd multiples of a number go through all remainders of a power of two. Neighbours in the result are far apart.
+    let row = move |i: usize| (i * 3_001 + 17) % side;
+    let figure = harness.figure("take-rows", "f32", side, BY);
+    figure.work(Work::copies(2 * x.bytes() + 8 * side as u64)).on_gpu(
+        |gpu| {
+            let order: Vec<i64> = (0..side).map(|i| row(i) as i64).collect();
+            let order = GpuArray::from_ndarray(gpu.stream(), &aview1(&order))?;
+            Ok((x.on(gpu)?, order, GpuArray::zeros(gpu.stream(), (side, side))?))
+        },
+        |(x, order, out)| {
+            let matrix = x.device.reshape((side, side))?;
+            Ok(out.assign(take_axis(&matrix, &*order, Axis(0), Outside::Wrap))?)
+        },
+        |(x, _, out), ()| Ok(same(&elements(out)?, side * side, |i| x.host[row(i / side) * side + i % side])),
+    );
 }
 
 /// A hundred vectors, n elements together, one after the other in a new one.

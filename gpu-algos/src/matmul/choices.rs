@@ -4,11 +4,11 @@ use gpu_array::DType;
 
 use super::{
     params::launch,
-    plan::choose,
+    plan::{MatmulPlan, Wanted, choose},
     precision::Precision,
     problem::{MatmulProblem, MatmulShape},
-    stack::StackPolicy,
     warpgroup::{self, Products},
+    warps,
 };
 use crate::common::{
     array_operand::ArrayLayout,
@@ -47,11 +47,10 @@ fn chosen(dtype: DType, shapes: [&[usize]; 2], layout: usize, limits: &DeviceLim
         Ok(problem) => problem,
         Err(error) => return error,
     };
-    if let Some(policy) = StackPolicy::of(&problem, limits) {
-        return format!("{} {}", policy.template(dtype), described(&policy.launch(&problem)));
-    }
-    match choose("matmul", &problem, limits) {
-        Ok(plan) => {
+    match choose("matmul", &problem, Wanted::default(), limits) {
+        Ok(MatmulPlan::Stack(policy)) => format!("{} {}", policy.template(dtype), described(&policy.launch(&problem))),
+        Ok(MatmulPlan::Warps(plan)) => format!("{} {}", warps::template(dtype), described(&plan.launch(&problem))),
+        Ok(MatmulPlan::Tiles(plan)) => {
             let (kernel, splits) = (plan.policy.template(dtype), plan.grid.splits);
             format!("{kernel} splits {splits} {}", described(&launch(&problem, &plan)))
         }
@@ -72,7 +71,8 @@ fn on_tensor_cores(
         Err(error) => return error,
     };
     let strict = if dtype == DType::F32 {
-        choose("matmul", &problem, limits).map(|plan| plan.time as f64)
+        choose("matmul", &problem, Wanted::default(), limits)
+            .map(|plan| plan.time().map_or(f64::INFINITY, |time| time as f64))
     } else {
         Ok(f64::INFINITY)
     };

@@ -11,12 +11,13 @@ use smallvec::SmallVec;
 use super::{
     epilogue::{EPILOGUE, EpilogueText, PlacedEpilogue, ProductEpilogue},
     params::{PARAMS, check_text, launch},
-    plan::choose,
+    plan::{MatmulPlan, Wanted, choose},
     policy::{MatmulPolicy, PACK_BYTES},
     precision::{Precision, RequestedPrecision},
     problem::MatmulProblem,
     stack::StackPolicy,
     warpgroup::{self, Products},
+    warps::WarpPlan,
 };
 use crate::{
     AlgoError, Result,
@@ -26,6 +27,7 @@ use crate::{
 pub(super) const MATMUL: Header = Header { name: "matmul.cuh", text: include_str!("device/matmul.cuh") };
 pub(super) const BOXES: Header = Header { name: "matmul_boxes.cuh", text: include_str!("device/matmul_boxes.cuh") };
 pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
+pub(super) const WARPS: Header = Header { name: "matmul_warps.cuh", text: include_str!("device/matmul_warps.cuh") };
 const MULTIPLY: Header = Header { name: "multiply.cuh", text: include_str!("device/multiply.cuh") };
 const MULTIPLY_COMPLEX: Header =
     Header { name: "multiply_complex.cuh", text: include_str!("device/multiply_complex.cuh") };
@@ -82,27 +84,27 @@ pub(super) fn run(
     }
     let device = stream.device();
     let limits = DeviceLimits::of(device)?;
-    let stack = StackPolicy::of(problem, &limits).filter(|_| !precision.is_forced);
-    let (kernel, launch, mut maps) = if let Some(policy) = stack {
-        if epilogue.is_some() {
-            return Ok(false);
-        }
-        (policy.kernel(problem.dtype, device)?, policy.launch(problem), None)
-    } else {
-        let plan = choose(op, problem, &limits)?;
-        let strict = if precision.is_forced { f64::INFINITY } else { plan.time as f64 };
-        if let Some(products) = Products::of(problem.dtype, precision.precision)
-            && warpgroup::run(problem, (products, strict), epilogue, &limits, homes, stream)?
-        {
+    let wanted = Wanted { epilogue: epilogue.is_some(), tiles: precision.is_forced };
+    let plan = choose(op, problem, wanted, &limits)?;
+    if let (Some(time), Some(products)) = (plan.time(), Products::of(problem.dtype, precision.precision)) {
+        let strict = if precision.is_forced { f64::INFINITY } else { time as f64 };
+        if warpgroup::run(problem, (products, strict), epilogue, &limits, homes, stream)? {
             return Ok(true);
         }
-        let epilogue = epilogue.map(|epilogue| epilogue.placed(problem, PACK_BYTES / problem.dtype.bytes()));
-        let mut launch = launch(problem, &plan);
-        if let Some(epilogue) = epilogue {
-            epilogue.write(&mut launch.params);
+    }
+    let (kernel, launch, mut maps) = match plan {
+        MatmulPlan::Stack(_) if epilogue.is_some() => return Ok(false),
+        MatmulPlan::Stack(policy) => (policy.kernel(problem.dtype, device)?, policy.launch(problem), None),
+        MatmulPlan::Warps(plan) => (WarpPlan::kernel(problem.dtype, device)?, plan.launch(problem), None),
+        MatmulPlan::Tiles(plan) => {
+            let epilogue = epilogue.map(|epilogue| epilogue.placed(problem, PACK_BYTES / problem.dtype.bytes()));
+            let mut launch = launch(problem, &plan);
+            if let Some(epilogue) = epilogue {
+                epilogue.write(&mut launch.params);
+            }
+            let maps = plan.boxed.as_ref().map(|boxed| boxed.maps(&plan.policy.tile, stream)).transpose()?;
+            (kernel(problem.dtype, &plan.policy, epilogue, device)?, launch, maps)
         }
-        let maps = plan.boxed.as_ref().map(|boxed| boxed.maps(&plan.policy.tile, stream)).transpose()?;
-        (kernel(problem.dtype, &plan.policy, epilogue, device)?, launch, maps)
     };
     let maps = maps.as_mut().map_or(&mut [][..], |maps| &mut maps[..]);
     // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the three matrices and the leaves of the epilogue were
@@ -142,9 +144,9 @@ pub(super) fn program(dtype: DType, policy: &MatmulPolicy, epilogue: Option<Epil
     program_with(BOXES, dtype, template, &text, &headers).architecture_specific()
 }
 
-/// The program of the kernel that `template` names in a header.
-pub(super) fn program_of(header: Header, dtype: DType, template: String) -> Program {
-    program_with(header, dtype, template, "", &[])
+/// The program of the kernel that `template` names in a header, which includes `further`.
+pub(super) fn program_of(header: Header, dtype: DType, template: String, further: &[Header]) -> Program {
+    program_with(header, dtype, template, "", further)
 }
 
 fn program_with(header: Header, dtype: DType, template: String, epilogue: &str, further: &[Header]) -> Program {

@@ -43,7 +43,8 @@
 //! Products of integers of 8 bits with results of 32 bits ([`matmul_i32`]) take these too (`integers.rs`).
 //! An expression around a product becomes a part of either kernel (`epilogue.rs`, `device/fused_epilogue.cuh`), as a template argument that plain
 //! products do not have.
-//! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`). Products with vectors are
+//! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`), and so have products of many tiles
+//! with few values along k (`warps.rs`, `device/matmul_warps.cuh`). Products with vectors are
 //! reductions (`vectors.rs`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
 //! [`einsum`](mod@crate::einsum) takes labels of axes instead.
 
@@ -68,6 +69,7 @@ mod stack;
 mod tensordot;
 mod vectors;
 mod warpgroup;
+mod warps;
 
 pub use dims::MatmulDim;
 pub use element::MatmulElement;

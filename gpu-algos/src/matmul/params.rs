@@ -8,7 +8,7 @@ use gpu_array::{
 };
 
 use super::{
-    plan::{MatmulGrid, MatmulPlan},
+    plan::{MatmulGrid, TilePlan},
     problem::MatmulProblem,
 };
 use crate::common::launch::{Launch, Words};
@@ -83,7 +83,9 @@ kernel_params! {
         /// Axes of the stack.
         batch_rank: u32,
         /// Whether packs of 16 bytes along the rows of c are whole and aligned.
-        is_c_packed: u64;
+        is_c_packed: u32,
+        /// Matrices of the stack, as far as 32 bits hold their number.
+        matrices: u32;
         /// The axes of the stack, the innermost first; strides are those of c, a and b.
         batch: ["AxisParams<3>"; "AXES"],
     }
@@ -133,6 +135,7 @@ pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c
             splits: of_grid(|grid| grid.splits) as u32,
             batch_rank: problem.batch.len() as u32,
             is_c_packed: is_c_packed.into(),
+            matrices: u32::try_from(problem.matrices()).unwrap_or(u32::MAX),
         },
         batch: AxisParams::list(problem.batch.iter().map(|axis| AxisParams::new(axis.length, &axis.steps[..3])), 3),
     }
@@ -141,8 +144,8 @@ pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c
 }
 
 /// The launch of a plan.
-pub(super) fn launch(problem: &MatmulProblem, plan: &MatmulPlan) -> Launch {
-    let MatmulPlan { policy, grid, .. } = plan;
+pub(super) fn launch(problem: &MatmulProblem, plan: &TilePlan) -> Launch {
+    let TilePlan { policy, grid, .. } = plan;
     let (block, shared_bytes) = (policy.tile.threads().into(), policy.tile.shared_bytes(problem.dtype) as u32);
     let config = LaunchConfig { grid: (grid.launched as u32).into(), block, shared_bytes };
     let stacked = plan.boxed.as_ref().map(|boxed| boxed.stacked(problem));

@@ -1,24 +1,37 @@
-//! The one decision of a product: the kernel's template arguments and the grid.
+//! The one decision of a product: the kernel, its template arguments and the grid.
 
 use super::{
     boxes::BoxedOperands,
     policy::{MatmulPolicy, MatmulTuning},
     problem::MatmulProblem,
+    stack::StackPolicy,
+    warps::WarpPlan,
 };
 use crate::{
     AlgoError, Result,
     common::launch::{DeviceLimits, ScratchNeed},
 };
 
-/// The chosen kernel and its grid.
+/// The chosen kernel and its launch.
 #[derive(Clone, Debug)]
-pub(super) struct MatmulPlan {
+pub(super) enum MatmulPlan {
+    /// A block computes several small matrices.
+    Stack(StackPolicy),
+    /// A warp computes a tile.
+    Warps(WarpPlan),
+    /// A block computes a tile, or a part of one.
+    Tiles(TilePlan),
+}
+
+/// The kernel whose blocks compute tiles, and its grid.
+#[derive(Clone, Debug)]
+pub(super) struct TilePlan {
     pub(super) policy: MatmulPolicy,
     /// The operands of a kernel that copies boxes.
     pub(super) boxed: Option<BoxedOperands>,
     pub(super) grid: MatmulGrid,
     /// The estimated time, in multiplications of a multiprocessor.
-    pub(super) time: u128,
+    time: u128,
 }
 
 /// The division of results, and of the terms of each, among blocks.
@@ -37,15 +50,56 @@ pub(super) struct MatmulGrid {
     pub(super) scratch: ScratchNeed,
 }
 
-/// Chooses the kernel's template arguments and the grid.
+impl MatmulPlan {
+    /// The estimated time, in multiplications of a multiprocessor; None where no other kernel is considered.
+    pub(super) fn time(&self) -> Option<u128> {
+        match self {
+            Self::Stack(_) => None,
+            Self::Warps(plan) => Some(plan.time),
+            Self::Tiles(plan) => Some(plan.time),
+        }
+    }
+}
+
+/// What a product asks of its kernel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    /// An epilogue, which only tiles of blocks have.
+    pub(super) epilogue: bool,
+    /// Tiles of blocks also where another kernel is expected to be faster.
+    pub(super) tiles: bool,
+}
+
+/// Chooses the kernel and the grid. Small matrices of a stack have their kernel also where an epilogue is wanted, which it has not.
 ///
 /// # Errors
 /// `TooLarge`.
-pub(super) fn choose(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<MatmulPlan> {
+pub(super) fn choose(
+    op: &'static str,
+    problem: &MatmulProblem,
+    wanted: Wanted,
+    device: &DeviceLimits,
+) -> Result<MatmulPlan> {
+    let stack = StackPolicy::of(problem, device).filter(|_| !wanted.tiles);
+    let warps = WarpPlan::of(problem, device).filter(|_| !wanted.tiles && !wanted.epilogue);
+    match (stack, warps) {
+        (Some(policy), Some(plan)) if policy.is_of_largest() => Ok(MatmulPlan::Warps(plan)),
+        (Some(policy), _) => Ok(MatmulPlan::Stack(policy)),
+        (None, warps) => {
+            let tiles = tiles(op, problem, device)?;
+            Ok(match warps.filter(|plan| plan.time < tiles.time) {
+                Some(plan) => MatmulPlan::Warps(plan),
+                None => MatmulPlan::Tiles(tiles),
+            })
+        }
+    }
+}
+
+fn tiles(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<TilePlan> {
     let boxed = BoxedOperands::of(problem, device.arch);
     let fastest = MatmulTuning::of(device.arch).fastest(problem, boxed.as_ref(), device);
     let shape = || vec![problem.matrices(), problem.m, problem.n];
     let (time, tile, grid) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
     let policy = MatmulPolicy::new(problem, tile, boxed.as_ref());
-    Ok(MatmulPlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, time })
+    Ok(TilePlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, time })
 }

@@ -7,11 +7,12 @@ use gpu_array::{
 
 use super::{
     epilogue::EpilogueText,
-    launch::{self, MATMUL, PARAMS_TYPE, STACK, program},
+    launch::{self, MATMUL, PARAMS_TYPE, STACK, WARPS, program},
     params::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
     policy::{BOXES, MatmulPolicy, MatmulTuning},
     stack::{StackPolicy, TILES},
     warpgroup::{self, BoxOrder},
+    warps,
 };
 
 /// The architecture of the samples.
@@ -58,6 +59,9 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     let registry = of_boxes(warpgroup::samples::add_to(registry));
     let stacks = [DType::F32, DType::F64].into_iter().flat_map(|dtype| TILES.map(|tile| (dtype, tile)));
     let stacks = stacks.chain([(DType::C64, TILES[0])]);
+    let registry = [DType::F32, DType::U32]
+        .into_iter()
+        .fold(registry, |registry, dtype| registry.with_sample(WARPS.name, warps::program(dtype)));
     stacks.fold(registry, |registry, (dtype, tile)| {
         let policy = StackPolicy { tile, is_a_packed: true, is_b_packed: true, is_c_packed: true };
         registry.with_sample(STACK.name, policy.program(dtype))

@@ -82,6 +82,11 @@ impl StackPolicy {
         fits.then_some(policy)
     }
 
+    /// Whether the tile is the largest, beside which a kernel for larger matrices is faster where it takes these.
+    pub(super) fn is_of_largest(&self) -> bool {
+        self.tile == TILES[TILES.len() - 1]
+    }
+
     /// Whether the matrices of a stack are so small that a block has several.
     pub(super) fn is_small(problem: &MatmulProblem) -> bool {
         problem.matrices() > 1 && problem.m.max(problem.n).max(problem.k) <= 32
@@ -108,7 +113,7 @@ impl StackPolicy {
 
     /// The program of the kernel.
     pub(super) fn program(&self, dtype: DType) -> Program {
-        program_of(STACK, dtype, self.template(dtype))
+        program_of(STACK, dtype, self.template(dtype), &[])
     }
 
     pub(super) fn kernel(&self, dtype: DType, device: &Device) -> Result<GeneratedKernel> {

@@ -28,6 +28,8 @@ pub const TESTS: &[Test<Device>] = tests![
     ranks_of_products_follow_numpy,
     products_of_stacks_are_broadcast,
     products_of_many_small_matrices,
+    products_of_many_tiles,
+    products_of_many_tiles_are_scaled_and_added,
     products_with_vectors,
     products_go_into_views,
     products_are_scaled_and_added,
@@ -272,6 +274,59 @@ fn of_small_matrices<T: Real>(device: &Device) -> Outcome {
         *c = T::of(2.0 * Into::<f64>::into(product) - 3.0 * Into::<f64>::into(*c));
     });
     ensure!(target.to_ndarray()? == want, "scaled and added");
+    Ok(())
+}
+
+/// Matrices of a stack that give each warp a tile of 32 x 64 results, and some a second one.
+fn many(device: &Device, m: usize, n: usize) -> std::result::Result<usize, Failure> {
+    let warps = 8 * device.multiprocessors()? as usize;
+    Ok((warps + warps / 3).div_ceil(m.div_ceil(32) * n.div_ceil(64)) + 1)
+}
+
+/// Rows of a and b are whole packs, so that a warp computes a tile.
+pub fn products_of_many_tiles(device: &Device) -> Outcome {
+    let mut rng = rng(53);
+    for [m, k, n] in
+        [[64, 64, 64], [33, 16, 64], [40, 20, 68], [100, 36, 132], [32, 4, 192], [31, 52, 36], [2, 100, 128]]
+    {
+        let matrices = many(device, m, n)?;
+        of_shapes::<f32>(device, &mut rng, &[matrices, m, k], &[matrices, k, n])?;
+        // One tall matrix.
+        of_shapes::<f32>(device, &mut rng, &[matrices * m + 5, k], &[k, n])?;
+    }
+    // One factor for all, and rows in an order of their own.
+    let [m, k, n] = [40, 24, 64];
+    let matrices = many(device, m, n)?;
+    let x = base(&Layout::whole(&[matrices, 2 * m, k]), &mut rng, element::<f32>);
+    let y = base(&Layout::whole(&[k, n]), &mut rng, element::<f32>);
+    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    let (a, b) = (a.view().into_dimensionality::<Ix3>()?, b.view().into_dimensionality::<Ix2>()?);
+    let got = a.slice(s![..;-1, ..;-2, ..])?.matmul(b.slice(s![..;-1, ..])?).eval()?.to_ndarray()?;
+    let rows = x.slice(s![..;-1, ..;-2, ..]);
+    near(got.into_dyn().view(), rows.into_dyn(), y.slice(s![..;-1, ..]).into_dyn(), "reversed rows")
+}
+
+pub fn products_of_many_tiles_are_scaled_and_added(device: &Device) -> Outcome {
+    let mut rng = rng(54);
+    let [m, k, n] = [37, 24, 68];
+    let matrices = many(device, m, n)?;
+    let whole = |shape: &[usize], rng: &mut Rng| base(&Layout::whole(shape), rng, |rng| small(rng) as i32);
+    let (x, y) = (whole(&[matrices, m, k], &mut rng), whole(&[matrices, k, n], &mut rng));
+    let product = reference::matmul(&x, &y)?;
+    // Whole numbers, which are exact in f32 too.
+    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    let real = |x: &ArrayD<i32>| x.mapv(|x| x as f32);
+    let (c, d) = (GpuArray::from_ndarray(device, &real(&x))?, GpuArray::from_ndarray(device, &real(&y))?);
+    for (name, layout) in Layout::each(&[matrices, m, n]) {
+        let mut want = base(&layout, &mut rng, |rng| small(rng) as i32);
+        let mut target = GpuArray::from_ndarray(device, &want)?;
+        let mut of_reals = GpuArray::from_ndarray(device, &real(&want))?;
+        gemm(-2, &a, &b, 3, target.permuted_axes_mut(layout.axes())?.slice_mut(&layout.slices()[..])?)?;
+        gemm(-2.0, &c, &d, 3.0, of_reals.permuted_axes_mut(layout.axes())?.slice_mut(&layout.slices()[..])?)?;
+        layout.of_host_mut(want.view_mut()).zip_mut_with(&product, |c, &product| *c = 3 * *c - 2 * product);
+        ensure!(target.to_ndarray()? == want, "i32, {name}");
+        ensure!(of_reals.to_ndarray()? == real(&want), "f32, {name}");
+    }
     Ok(())
 }
 

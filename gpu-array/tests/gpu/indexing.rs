@@ -1,15 +1,16 @@
 //! Elements at computed places of an axis: on a device and on the host, with the same lines.
 
 use gpu_array::{
-    ArrayError, GpuArray,
+    ArrayError, Complex, Element, GpuArray,
     expression::{Outside, host, take_along_axis, take_axis},
+    f16,
 };
 use gpu_driver::Device;
 use ndarray::{Array1, Array2, Array3, Axis, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] =
-    tests![rows_and_columns_are_taken, lines_have_places_of_their_own, wrong_places_are_errors];
+    tests![rows_and_columns_are_taken, whole_rows_are_taken, lines_have_places_of_their_own, wrong_places_are_errors];
 
 fn rows_and_columns_are_taken(device: &Device) -> Outcome {
     let h = Array3::from_shape_fn((4, 5, 6), |(i, j, k)| (100 * i + 10 * j + k) as f32);
@@ -43,6 +44,40 @@ fn rows_and_columns_are_taken(device: &Device) -> Outcome {
     let empty = GpuArray::<i32, _>::zeros(device, (0, 2))?;
     ensure_eq!(take_axis(&empty, &i, Axis(0), Outside::Wrap).eval()?.to_ndarray()?, Array2::zeros((3, 2)));
     Ok(())
+}
+
+/// Neighbours of a table in whole packs, in packs that are not aligned, and around the ends of rows and of the table.
+fn whole_rows_are_taken(device: &Device) -> Outcome {
+    fn of<T: Element + PartialEq>(device: &Device, element: fn(usize) -> T) -> Outcome {
+        for (rows, columns, from) in [(9, 64, 0), (7, 33, 0), (5, 70, 1), (6, 48, 16), (3, 2, 0)] {
+            let h = Array2::from_shape_fn((rows, columns), |(i, j)| element(i * columns + j));
+            let x = GpuArray::from_ndarray(device, &h)?;
+            let (x, h) = (x.slice(s![.., from..])?, h.slice(s![.., from..]));
+            let order =
+                Array1::from_shape_fn(2 * rows + 1, |i| (i * 5 + 2) as i64 % rows as i64 - (i % 2 * rows) as i64);
+            let chosen: Vec<usize> = order.iter().map(|&i| i.rem_euclid(rows as i64) as usize).collect();
+            let i = GpuArray::from_ndarray(device, &order)?;
+            let got = take_axis(&x, &i, Axis(0), Outside::Wrap).eval()?.to_ndarray()?;
+            ensure!(got == h.select(Axis(0), &chosen), "{rows} rows of {columns} from {from} on");
+            // Runs of neighbours along the rows, of which some begin or end outside.
+            let length = columns - from;
+            let runs = Array1::from_shape_fn(40, |i| (i / 20 * 4) as i64 + (i % 20) as i64 - 3 + from as i64 % 3);
+            let i = GpuArray::from_ndarray(device, &runs)?;
+            let got = take_axis(&x, &i, Axis(1), Outside::Value(element(7))).eval()?.to_ndarray()?;
+            for ((row, place), &got) in got.indexed_iter() {
+                let at = usize::try_from(runs[place]).ok().filter(|&at| at < length);
+                let want = at.map_or(element(7), |at| h[(row, at)]);
+                ensure!(got == want, "row {row}, place {place} of {columns} from {from} on");
+            }
+        }
+        Ok(())
+    }
+    of(device, |i| i % 3 == 0)?;
+    of(device, |i| i as u8)?;
+    of(device, |i| f16::from_f32(i as f32))?;
+    of(device, |i| i as f32)?;
+    of(device, |i| i as f64)?;
+    of(device, |i| Complex::new(i as f64, -1.0))
 }
 
 fn lines_have_places_of_their_own(device: &Device) -> Outcome {

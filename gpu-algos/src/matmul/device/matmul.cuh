@@ -44,6 +44,18 @@ struct MatmulTile {
     static constexpr uint32_t UNIT = UNIT_;
 };
 
+// The offsets of the elements of c, a and b of a matrix of the stack.
+template <class Params> __device__ __forceinline__ void
+offsets_in_stack(const Params &params, uint32_t matrix, int64_t (&offsets)[3]) {
+    for (int k = 0; k < 3; k++) offsets[k] = 0;
+    for (uint32_t d = 0; d < params.batch_rank; d++) {
+        const auto &axis = params.batch[d];
+        const int64_t at = matrix % uint32_t(axis.length);
+        matrix /= uint32_t(axis.length);
+        for (int k = 0; k < 3; k++) offsets[k] += at * axis.strides[k];
+    }
+}
+
 // The part of the problem that a block has.
 struct BlockPart {
     uint32_t split; // number among the blocks of a tile
@@ -69,13 +81,7 @@ struct BlockPart {
         const uint32_t rows = min(params.tiles_m - first, RASTER_ROWS);
         row = int64_t(first + in_group % rows) * block_m;
         column = int64_t(in_group / rows) * block_n;
-        for (int k = 0; k < 3; k++) offsets[k] = 0;
-        for (uint32_t d = 0; d < params.batch_rank; d++) {
-            const auto &axis = params.batch[d];
-            const int64_t at = matrix % uint32_t(axis.length);
-            matrix /= uint32_t(axis.length);
-            for (int k = 0; k < 3; k++) offsets[k] += at * axis.strides[k];
-        }
+        offsets_in_stack(params, matrix, offsets);
     }
 };
 

@@ -5,6 +5,8 @@
 //                         values are the places themselves
 //   SCALARS, EXTRA        numbers of words: scalars; addresses of tables and words of sources
 //   apply(scalars, extra, leaves, outputs)   the operations, on the values of one place
+//   apply_packs<VECTOR_SIZE>(…)              the same on packs of them, where elements of tables
+//                                            are taken
 #pragma once
 #include "expression_params.cuh"
 #include "operations.cuh"
@@ -77,18 +79,28 @@ __device__ __forceinline__ void store(const Pack<T, VECTOR_SIZE> &values, uint64
         }
     }
 }
+// Whether the expression has `apply_packs`.
+template <class E> constexpr auto has_packs(int) -> decltype(&E::template apply_packs<1>, true) {
+    return true;
+}
+template <class E> constexpr bool has_packs(long) { return false; }
+
 // Applies the expression to each lane.
 template <class E, int VECTOR_SIZE> __device__ __forceinline__ void
 apply(const uint64_t *scalars, const uint64_t *extra,
       const typename Wide<VECTOR_SIZE, typename E::Leaves>::type &in,
       typename Wide<VECTOR_SIZE, typename E::Outputs>::type &out) {
+    if constexpr (VECTOR_SIZE > 1 && has_packs<E>(0)) {
+        E::template apply_packs<VECTOR_SIZE>(scalars, extra, in, out);
+    } else {
 #pragma unroll
-    for (int lane = 0; lane < VECTOR_SIZE; lane++) {
-        typename E::Leaves x;
-        typename E::Outputs y;
-        each(x, [&](auto k, auto &value) { value = get<decltype(k)::value>(in).lane[lane]; });
-        E::apply(scalars, extra, x, y);
-        each(y, [&](auto k, auto &value) { get<decltype(k)::value>(out).lane[lane] = value; });
+        for (int lane = 0; lane < VECTOR_SIZE; lane++) {
+            typename E::Leaves x;
+            typename E::Outputs y;
+            each(x, [&](auto k, auto &value) { value = get<decltype(k)::value>(in).lane[lane]; });
+            E::apply(scalars, extra, x, y);
+            each(y, [&](auto k, auto &value) { get<decltype(k)::value>(out).lane[lane] = value; });
+        }
     }
 }
 

@@ -60,12 +60,16 @@ __global__ void __launch_bounds__(THREADS)
                  count[u] - 1);
         });
     }
+    // All values before the first store, behind which no load may move.
+    typename Wide<VECTOR_SIZE, typename E::Outputs>::type out[VECTORS_PER_THREAD];
+#pragma unroll
+    for (int u = 0; u < VECTORS_PER_THREAD; u++) {
+        if (count[u] > 0) apply<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u], out[u]);
+    }
 #pragma unroll
     for (int u = 0; u < VECTORS_PER_THREAD; u++) {
         if (count[u] == 0) continue;
-        typename Wide<VECTOR_SIZE, typename E::Outputs>::type out;
-        apply<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u], out);
-        each(out, [&](auto k, auto &values) {
+        each(out[u], [&](auto k, auto &values) {
             store<StoreMode::WHOLE>(values, params.outputs[decltype(k)::value], packed, place[u],
                                     params.axes[0].strides[0], 0, count[u] - 1);
         });

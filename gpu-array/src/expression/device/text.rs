@@ -136,12 +136,48 @@ pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
     );
     let places = SourcePlaces::of(code);
     for (number, step) in code.steps.iter().enumerate() {
-        let _ = writeln!(text, "        const {} v{number} = {};", step.dtype.cuda_name(), value(code, step, &places));
+        let _ =
+            writeln!(text, "        const {} v{number} = {};", step.dtype.cuda_name(), value(code, step, &places, ""));
     }
     for (number, step) in code.outputs.iter().enumerate() {
         let _ = writeln!(text, "        gpu::get<{number}>(y) = v{step};");
     }
-    text + "    }\n};\n"
+    text += "    }\n";
+    if !code.tables.is_empty() {
+        text += &apply_packs(code, &places);
+    }
+    text + "};\n"
+}
+
+/// The same for packs of places, whose elements of tables are loaded together.
+fn apply_packs(code: &Code<'_>, places: &SourcePlaces) -> String {
+    const LANES: &str = "#pragma unroll\n        for (int lane = 0; lane < VECTOR_SIZE; lane++) {\n";
+    let mut text = String::from(
+        "    template <int VECTOR_SIZE> static __device__ __forceinline__ void\n    \
+         apply_packs(const uint64_t *scalars, const uint64_t *extra, const typename gpu::Wide<VECTOR_SIZE, Leaves>::type &x, \
+         typename gpu::Wide<VECTOR_SIZE, Outputs>::type &y) {\n",
+    );
+    for (number, step) in code.steps.iter().enumerate() {
+        let _ = writeln!(text, "        gpu::Pack<{}, VECTOR_SIZE> v{number};", step.dtype.cuda_name());
+    }
+    text += LANES;
+    for (number, step) in code.steps.iter().enumerate() {
+        let [table, offsets, inside] = step.args;
+        let _ = match step.op {
+            Op::Gather => {
+                write!(
+                    text,
+                    "        }}\n        gpu::take_pack(v{number}, extra[{table}], v{offsets}, v{inside});\n{LANES}"
+                )
+            }
+            _ => writeln!(text, "            v{number}.lane[lane] = {};", value(code, step, places, ".lane[lane]")),
+        };
+    }
+    text += "        }\n";
+    for (number, step) in code.outputs.iter().enumerate() {
+        let _ = writeln!(text, "        gpu::get<{number}>(y) = v{step};");
+    }
+    text + "    }\n"
 }
 
 /// Index of each source's first word among the extra words.
@@ -158,22 +194,23 @@ impl SourcePlaces {
     }
 }
 
-fn value(code: &Code<'_>, step: &Step, places: &SourcePlaces) -> String {
+/// The value of a step. `lane` stands behind the names of the values that it is computed from.
+fn value(code: &Code<'_>, step: &Step, places: &SourcePlaces, lane: &str) -> String {
     let dtype = step.dtype.cuda_name();
     let [a, b, c] = step.args;
     match step.op {
-        Op::Leaf => format!("gpu::get<{a}>(x)"),
-        Op::Index => format!("gpu::get<{a}>(x).value"),
+        Op::Leaf => format!("gpu::get<{a}>(x){lane}"),
+        Op::Index => format!("gpu::get<{a}>(x){lane}.value"),
         Op::Scalar => format!("gpu::word_as<{dtype}>(scalars[{a}])"),
-        Op::Copy => format!("v{a}"),
-        Op::Cast => format!("gpu::{}<{dtype}>(v{a})", cast_name(code, step)),
-        Op::Gather => format!("gpu::take<{dtype}>(extra[{a}], v{b}, v{c})"),
+        Op::Copy => format!("v{a}{lane}"),
+        Op::Cast => format!("gpu::{}<{dtype}>(v{a}{lane})", cast_name(code, step)),
+        Op::Gather => format!("gpu::take<{dtype}>(extra[{a}], v{b}{lane}, v{c}{lane})"),
         Op::Source => {
             let (source, start) = (&code.sources[a as usize], places.0[a as usize]);
-            format!("{}(extra + {start}, uint64_t(v{b}))", source.function())
+            format!("{}(extra + {start}, uint64_t(v{b}{lane}))", source.function())
         }
         op => {
-            let operands: Vec<String> = step.args[op.operands()].iter().map(|arg| format!("v{arg}")).collect();
+            let operands: Vec<String> = step.args[op.operands()].iter().map(|arg| format!("v{arg}{lane}")).collect();
             format!("gpu::{}({})", op.name(), operands.join(", "))
         }
     }

@@ -1,0 +1,144 @@
+//! Products with few values along k, of which a warp computes a tile: the tile, the estimated time, and the launch.
+
+use gpu_array::{
+    DType,
+    expression::MAX_AXES,
+    gpu_driver::{Device, GeneratedKernel, KernelSpace, LaunchConfig, Program},
+};
+
+use super::{
+    launch::{MATMUL, WARPS, program_of},
+    params::{SCRATCH_WORD, params_of},
+    plan::MatmulGrid,
+    policy::{PACK_BYTES, cuda_element, element_key},
+    problem::MatmulProblem,
+};
+use crate::{
+    Result,
+    common::launch::{DeviceLimits, Launch, MOST_BLOCKS, ScratchNeed},
+};
+
+/// The tile of a warp, and the facts by which its speed is estimated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WarpTile {
+    block_m: usize,
+    block_n: usize,
+    /// Values along k that are copied at once.
+    block_k: usize,
+    /// Sums of a thread: rows and columns.
+    thread_m: usize,
+    thread_n: usize,
+    stages: usize,
+    /// Warps of a block.
+    warps: usize,
+    /// Blocks of a multiprocessor.
+    resident: usize,
+    /// Share of the arithmetic units that it uses, in percent.
+    efficiency: usize,
+    /// Steps along k that begin and end of a tile are worth.
+    overhead: usize,
+}
+
+/// H200, f32, us, beside cuBLAS 13.1: 16384 products of 64 x 64 222 (295), 131072 x 64 of 64 terms 33.1 (39.8 to 42.8), 32768 x 256 of 256 terms 102 (100).
+///
+/// The number of warps matters: two for each scheduler. 10 and 12 of a multiprocessor take 1.2 times as long, 16 spill. Tried besides, 16384 products of 64
+/// x 64: 64 x 64 with 16 x 8 sums of a thread 229 (8 values along k at once), 239 (16), 64 x 32 with 8 x 8 sums 245, 4 stages 230, 32 values along k at
+/// once 250, 8 values 245, copies that stand among the products 260. Two values along k of a row at once take as long with these tiles.
+pub(super) const TILE: WarpTile = WarpTile {
+    block_m: 32,
+    block_n: 64,
+    block_k: 16,
+    thread_m: 8,
+    thread_n: 8,
+    stages: 3,
+    warps: 4,
+    resident: 2,
+    efficiency: 84,
+    overhead: 6,
+};
+
+/// The most values along k: with more, other tiles read less.
+const MOST_TERMS: usize = 1024;
+
+/// The grid and the estimated time, in multiplications of a multiprocessor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WarpPlan {
+    grid: MatmulGrid,
+    is_c_packed: bool,
+    pub(super) time: u128,
+}
+
+impl WarpPlan {
+    /// The plan for a problem that the kernel takes: elements of 4 bytes, a and b in rows of whole packs.
+    pub(super) fn of(problem: &MatmulProblem, device: &DeviceLimits) -> Option<Self> {
+        let MatmulProblem { dtype, m, n, k, .. } = *problem;
+        let (width, matrices) = (PACK_BYTES / dtype.bytes(), problem.matrices());
+        let (tiles_m, tiles_n) = (m.div_ceil(TILE.block_m), n.div_ceil(TILE.block_n));
+        let tiles = tiles_m.checked_mul(tiles_n)?.checked_mul(matrices).filter(|&tiles| tiles <= MOST_BLOCKS)?;
+        let fits = dtype.bytes() == 4
+            && (1..=MOST_TERMS).contains(&k)
+            && problem.batch.len() <= MAX_AXES
+            && problem.is_packed_along_k(1, width)
+            && problem.is_packed(2, width)
+            && TILE.shared_bytes() <= device.most_shared_bytes;
+        if !fits {
+            return None;
+        }
+        let resident = device.multiprocessors * TILE.resident;
+        let launched = tiles.div_ceil(TILE.warps).min(resident);
+        let grid = MatmulGrid {
+            tiles_m,
+            tiles_n,
+            splits: 1,
+            k_per_split: k,
+            blocks: tiles,
+            launched,
+            scratch: ScratchNeed::None,
+        };
+        // All warps of a multiprocessor share its units, also where some have no tile left.
+        let rounds = tiles.div_ceil(resident * TILE.warps);
+        let (together, area) = (TILE.resident * TILE.warps, TILE.block_m * TILE.block_n);
+        let steps = k.next_multiple_of(TILE.block_k) + TILE.overhead;
+        let time = (rounds * together) as u128 * (area * steps * 100 / TILE.efficiency) as u128;
+        Some(Self { grid, is_c_packed: problem.is_packed(0, width), time })
+    }
+
+    pub(super) fn kernel(dtype: DType, device: &Device) -> Result<GeneratedKernel> {
+        /// The keys of kernels of warps.
+        static SPACE: KernelSpace = KernelSpace::new();
+        let key = [SPACE.word(), element_key(dtype)];
+        Ok(device.generated_kernel(&SPACE, &key, || Ok(program(dtype)))?)
+    }
+
+    pub(super) fn launch(&self, problem: &MatmulProblem) -> Launch {
+        let config = LaunchConfig {
+            grid: (self.grid.launched as u32).into(),
+            block: (32 * TILE.warps as u32).into(),
+            shared_bytes: TILE.shared_bytes() as u32,
+        };
+        let params = params_of(problem, Some(&self.grid), self.is_c_packed);
+        Launch { params, scratch_word: SCRATCH_WORD, scratch: ScratchNeed::None, config }
+    }
+}
+
+impl WarpTile {
+    /// Dynamic shared memory of a block: rows of a with a pack behind each, and rows of b.
+    fn shared_bytes(&self) -> usize {
+        let stage = self.block_m * (4 * self.block_k + PACK_BYTES) + self.block_k * 4 * self.block_n;
+        self.warps * self.stages * stage
+    }
+}
+
+/// The C++ expression of the kernel.
+pub(super) fn template(dtype: DType) -> String {
+    let WarpTile { block_m, block_n, block_k, thread_m, thread_n, stages, warps, resident, .. } = TILE;
+    let tile = format!(
+        "gpu::matmul::WarpTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {warps}, {resident}>"
+    );
+    format!("gpu::matmul::matmul_warps<{}, {tile}>", cuda_element(dtype))
+}
+
+/// The program of the kernel.
+pub(super) fn program(dtype: DType) -> Program {
+    program_of(WARPS, dtype, template(dtype), &[MATMUL])
+}
