@@ -57,6 +57,8 @@ impl Policy {
                     true => 1,  // tune gpu-array.strided_unroll: 1 2 4; broadcast-add/.*/gpu-array/device
                     false => 2, // tune gpu-array.strided_unroll_of_tables: 1 2 4; take-rows/.*/gpu-array/device
                 };
+                // The indices of whole rows are longer than elements often are, and read once for each row.
+                let most = if code.tables.is_empty() { most } else { most_taken(code) };
                 Self { threads, width: width(16 / most, code.leaves.len()), unroll, tile: 0 }
             }
             Loop::Tiled => {
@@ -92,6 +94,12 @@ fn most_bytes(code: &Code<'_>) -> usize {
     let leaves = code.leaves.iter().filter(|leaf| !matches!(leaf.memory, LeafMemory::Nowhere)).map(|leaf| leaf.dtype);
     let outputs = code.outputs.iter().map(|&step| code.steps[step as usize].dtype);
     leaves.chain(outputs).map(DType::bytes).max().unwrap_or(1)
+}
+
+/// Bytes of the longest elements of tables and results.
+fn most_taken(code: &Code<'_>) -> usize {
+    let outputs = code.outputs.iter().map(|&step| code.steps[step as usize].dtype);
+    code.tables.iter().map(|table| table.dtype).chain(outputs).map(DType::bytes).max().unwrap_or(1)
 }
 
 /// Whether nothing is read. A thread then computes all the while: `arange` of 2^28 numbers of f32, each by way of f64, took an H200 255 us with one pack
