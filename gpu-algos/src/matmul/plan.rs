@@ -14,6 +14,7 @@ use crate::{
 
 /// The chosen kernel and its launch.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a plan is used where it is made, once for each product")]
 pub(super) enum MatmulPlan {
     /// A block computes several small matrices.
     Stack(StackPolicy),
