@@ -196,6 +196,16 @@ pub fn a_graph_is_written_for_graphviz(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// Whether the others who own it let it go within some seconds.
+pub fn is_given_back<T>(owned: &Arc<T>) -> bool {
+    (0..2000).any(|_| {
+        Arc::strong_count(owned) == 1 || {
+            thread::sleep(Duration::from_millis(5));
+            false
+        }
+    })
+}
+
 pub fn a_stream_of_another_library_is_used_and_given_back(device: &Device) -> Outcome {
     // The other library is this one: its stream is the owner's.
     let theirs = Arc::new(Stream::new(device)?);
@@ -211,13 +221,7 @@ pub fn a_stream_of_another_library_is_used_and_given_back(device: &Device) -> Ou
     ensure_eq!(Arc::strong_count(&theirs), 2); // the buffer has it for its home
     drop(x);
     // A thread that waits for all streams of the device, while another one captures, has each of them for that time.
-    let is_given_back = (0..2000).any(|_| {
-        Arc::strong_count(&theirs) == 1 || {
-            thread::sleep(Duration::from_millis(5));
-            false
-        }
-    });
-    ensure!(is_given_back, "{} owners", Arc::strong_count(&theirs));
+    ensure!(is_given_back(&theirs), "{} owners", Arc::strong_count(&theirs));
     ensure_eq!(DeviceVec::from_slice(&theirs, &[4])?.to_vec()?, [4]); // it was not destroyed
     // SAFETY: it is refused.
     let null = unsafe { Stream::from_foreign(device, null_mut(), ()) };

@@ -65,9 +65,10 @@ template <class T, class Tile> struct WarpStages {
 
     const MatmulParams<MAX_AXES> &params;
     T *const stages;
-    T *to; // the next stage
-    uint32_t tile, tiles,
-        step;                // the tile whose parts are copied, their number, the way to the next
+    T *to;                   // the next stage
+    uint32_t tile;           // whose parts are copied
+    uint32_t tiles;          // all there are
+    uint32_t step;           // from a tile of this warp to its next
     const T *a, *b;          // the next packs of this thread
     int rows, columns, left; // that exist from there on, and values along k
 

@@ -92,15 +92,19 @@ impl Policy {
 
 /// Bytes of the longest elements in memory.
 fn most_bytes(code: &Code<'_>) -> usize {
-    let leaves = code.leaves.iter().filter(|leaf| !matches!(leaf.memory, LeafMemory::Nowhere)).map(|leaf| leaf.dtype);
-    let outputs = code.outputs.iter().map(|&step| code.steps[step as usize].dtype);
-    leaves.chain(outputs).map(DType::bytes).max().unwrap_or(1)
+    let leaves = code.leaves.iter().filter(|leaf| !matches!(leaf.memory, LeafMemory::Nowhere));
+    longest(code, leaves.map(|leaf| leaf.dtype))
 }
 
 /// Bytes of the longest elements of tables and results.
 fn most_taken(code: &Code<'_>) -> usize {
+    longest(code, code.tables.iter().map(|table| table.dtype))
+}
+
+/// Bytes of the longest elements of those that are read and of the results.
+fn longest(code: &Code<'_>, read: impl Iterator<Item = DType>) -> usize {
     let outputs = code.outputs.iter().map(|&step| code.steps[step as usize].dtype);
-    code.tables.iter().map(|table| table.dtype).chain(outputs).map(DType::bytes).max().unwrap_or(1)
+    read.chain(outputs).map(DType::bytes).max().unwrap_or(1)
 }
 
 /// Whether nothing is read. A thread then computes all the while: `arange` of 2^28 numbers of f32, each by way of f64, took an H200 255 us with one pack
