@@ -11,7 +11,7 @@ use super::{
         text::Text,
     },
     graph::{Code, assemble},
-    syntax::{Expr, Host, Outside, constant, host, index, roll, take, where_},
+    syntax::{Expr, Host, Outside, constant, host, index, roll, take, take_axis, where_},
 };
 use crate::{Complex, Element, bf16, concatenate, f16, put};
 
@@ -73,7 +73,10 @@ impl Samples {
         let flat = Array1::<f32>::from_elem(2, 1.0);
         let rolled = roll(host(&flat), 1, Axis(0)).broadcast(IxDyn(&[2]));
         let taken = take(host(&flat), &i, Outside::Value(0.0));
+        let (table, places) = (ArrayD::<f32>::zeros(IxDyn(&[2, 8])), Array1::<i64>::zeros(2));
+        let rows = take_axis(host(&table), host(&places), Axis(0), Outside::Wrap);
         self.with("roll", Loop::Linear, &rolled)
+            .with("take_rows", Loop::Rows { same: 1 }, &rows)
             .with("take", Loop::Linear, &taken)
             .with("special_f32", Loop::Linear, &(f.erfc() + f.gamma() * f.j0()))
             .with("special_f64", Loop::Linear, &(x.acosh() * x.log_gamma() + x.yn(3)))

@@ -2,15 +2,20 @@
 
 use gpu_array::{
     ArrayError, Complex, Element, GpuArray,
-    expression::{Outside, host, take_along_axis, take_axis},
+    expression::{Outside, flip, host, roll, take_along_axis, take_axis},
     f16,
 };
 use gpu_driver::Device;
-use ndarray::{Array1, Array2, Array3, Axis, array, s};
+use ndarray::{Array1, Array2, Array3, Axis, Ix3, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
-pub const TESTS: &[Test<Device>] =
-    tests![rows_and_columns_are_taken, whole_rows_are_taken, lines_have_places_of_their_own, wrong_places_are_errors];
+pub const TESTS: &[Test<Device>] = tests![
+    rows_and_columns_are_taken,
+    whole_rows_are_taken,
+    rows_of_tables_in_expressions,
+    lines_have_places_of_their_own,
+    wrong_places_are_errors
+];
 
 fn rows_and_columns_are_taken(device: &Device) -> Outcome {
     let h = Array3::from_shape_fn((4, 5, 6), |(i, j, k)| (100 * i + 10 * j + k) as f32);
@@ -43,6 +48,47 @@ fn rows_and_columns_are_taken(device: &Device) -> Outcome {
     ensure_eq!(got.shape(), [0, 2]);
     let empty = GpuArray::<i32, _>::zeros(device, (0, 2))?;
     ensure_eq!(take_axis(&empty, &i, Axis(0), Outside::Wrap).eval()?.to_ndarray()?, Array2::zeros((3, 2)));
+    Ok(())
+}
+
+/// Rows of whole packs, for which a thread computes once what they share: tables of any steps, several of them, beside leaves that differ along a row.
+fn rows_of_tables_in_expressions(device: &Device) -> Outcome {
+    let h = Array3::from_shape_fn((5, 6, 16), |(i, j, k)| (1000 * i + 100 * j + k) as f32);
+    let order = array![4i64, 0, -1, 2, 7, -8];
+    let bias = Array1::from_shape_fn(16, |k| k as f32 / 4.0);
+    let along = Array3::from_shape_fn((5, 6, 16), |(i, j, k)| (i * j + 3 * k) as i64 % 19 - 2);
+    let (x, i) = (GpuArray::from_ndarray(device, &h)?, GpuArray::from_ndarray(device, &order)?);
+    let (b, a) = (GpuArray::from_ndarray(device, &bias)?, GpuArray::from_ndarray(device, &along)?);
+    for outside in [Outside::Wrap, Outside::Clip, Outside::Reflect, Outside::Value(-1.0)] {
+        for axis in 0..2 {
+            let case = format!("{outside:?} along axis {axis}");
+            let (axis, x) = (Axis(axis), x.view());
+            let want = take_axis(host(&h), host(&order), axis, outside);
+            same(&case, take_axis(x, &i, axis, outside).eval(), want.clone().eval())?;
+            // A leaf that has a value for each column.
+            let got = take_axis(x, &i, axis, outside) * 2.0 + &b;
+            same(&case, got.eval(), (want * 2.0 + host(&bias)).eval())?;
+            // Backwards and across.
+            let (back, host_back) = (x.slice(s![.., .., ..;-1])?, h.slice(s![.., .., ..;-1]));
+            let want = take_axis(host(&host_back), host(&order), axis, outside);
+            same(&case, take_axis(back, &i, axis, outside).eval(), want.eval())?;
+            let across = x.slice(s![.., ..;2, 3..7])?.permuted_axes((2, 1, 0))?;
+            let host_across = h.slice(s![.., ..;2, 3..7]).permuted_axes((2, 1, 0));
+            let want = take_axis(host(&host_across), host(&order), axis, outside);
+            same(&case, take_axis(across, &i, axis, outside).eval(), want.eval())?;
+            same(&case, roll(x, 3, axis).eval(), roll(host(&h), 3, axis).eval())?;
+            same(&case, flip(x, axis).eval(), flip(host(&h), axis).eval())?;
+        }
+        let got = take_along_axis(&x, &a, Axis(2), outside) - flip(&x, Axis(0));
+        let want = take_along_axis(host(&h), host(&along), Axis(2), outside) - flip(host(&h), Axis(0));
+        same(&format!("two tables, {outside:?}"), got.eval(), want.eval())?;
+    }
+    Ok(())
+}
+
+fn same(case: &str, got: Result<GpuArray<f32, Ix3>, ArrayError>, want: Result<Array3<f32>, ArrayError>) -> Outcome {
+    let (got, want) = (got?.to_ndarray()?, want?);
+    ensure!(got == want, "{case}: {got} in place of {want}");
     Ok(())
 }
 

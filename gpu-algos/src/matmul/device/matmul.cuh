@@ -44,15 +44,17 @@ struct MatmulTile {
     static constexpr uint32_t UNIT = UNIT_;
 };
 
-// The offsets of the elements of c, a and b of a matrix of the stack.
+// The offsets of the elements of c, a and b of a matrix of the stack, which there is: along the
+// last axis nothing needs to be divided.
 template <class Params> __device__ __forceinline__ void
 offsets_in_stack(const Params &params, uint32_t matrix, int64_t (&offsets)[3]) {
     for (int k = 0; k < 3; k++) offsets[k] = 0;
     for (uint32_t d = 0; d < params.batch_rank; d++) {
         const auto &axis = params.batch[d];
-        const int64_t at = matrix % uint32_t(axis.length);
-        matrix /= uint32_t(axis.length);
-        for (int k = 0; k < 3; k++) offsets[k] += at * axis.strides[k];
+        uint32_t at = matrix;
+        if (d + 1 < params.batch_rank)
+            matrix = at / uint32_t(axis.length), at -= matrix * uint32_t(axis.length);
+        for (int k = 0; k < 3; k++) offsets[k] += int64_t(at) * axis.strides[k];
     }
 }
 

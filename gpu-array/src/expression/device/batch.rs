@@ -2,7 +2,7 @@
 
 use gpu_driver::Stream;
 
-use super::{Key, SPACE, axes::Axes, check, check_words, plan, policy::Policy, text::Text, write_key};
+use super::{Key, SPACE, axes::Axes, check, check_words, plan, text::Text, write_key};
 use crate::{Result, expression::graph::Code, shape::Strides};
 
 /// Kernels that will be compiled as one program.
@@ -22,15 +22,15 @@ impl<'h> Batch<'h> {
     pub(crate) fn add(&mut self, code: &Code<'_>, strides: &Strides) -> Result<()> {
         let Some(mut axes) = Axes::of(code, strides, 0) else { return Ok(()) };
         check(code, self.home)?;
-        let which = plan::choose(code, &mut axes);
+        let device = self.home.device();
+        let (which, policy) = plan::choose(code, &mut axes, device.arch());
         check_words(code, which)?;
         let mut key = Key::new();
         write_key(&mut key, code, which);
-        let device = self.home.device();
         if self.keys.contains(&key) || device.has_generated_kernel(&SPACE, &key) {
             return Ok(());
         }
-        self.text.add(code, which, &Policy::of(device.arch(), which, code));
+        self.text.add(code, which, &policy);
         self.keys.push(key);
         Ok(())
     }

@@ -251,7 +251,7 @@ impl<'a> Lowered<'a> {
     /// The structure, under that name, and before it the includes that it needs beside `loop.cuh` and the headers of sources.
     pub fn functor(&self, name: &str) -> String {
         let includes = further_headers(&self.0).map(|header| format!("#include \"{}\"\n", header.name));
-        includes.collect::<String>() + &functor(&self.0, name)
+        includes.collect::<String>() + &functor(&self.0, name, 0)
     }
 
     /// The headers that the structure includes; the first is `loop.cuh`, which includes the others of this crate.

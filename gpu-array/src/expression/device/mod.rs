@@ -7,6 +7,7 @@
 mod axes;
 mod batch;
 mod lower;
+mod pack_text;
 mod params;
 mod plan;
 pub(super) mod policy;
@@ -47,9 +48,8 @@ pub(crate) fn allocate<T: DevicePod>(stream: &Stream, len: usize) -> Result<Devi
 pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: &Strides, offset: isize) -> Result<()> {
     let Some(mut axes) = Axes::of(code, strides, offset) else { return Ok(()) };
     check(code, stream)?;
-    let which = plan::choose(code, &mut axes);
+    let (which, policy) = plan::choose(code, &mut axes, stream.device().arch());
     check_words(code, which)?;
-    let policy = Policy::of(stream.device().arch(), which, code);
     let sizes = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.bytes()).collect();
     let target = LaunchTarget { addresses, sizes };
     let mut key = Key::new();
@@ -100,7 +100,7 @@ pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
 
 /// Writes everything that the text of a kernel depends on.
 fn write_key(key: &mut Key, code: &Code<'_>, which: Loop) {
-    key.extend_from_slice(&[SPACE.word(), which as u64]);
+    key.extend_from_slice(&[SPACE.word(), which.number(), which.same_along_rows()]);
     code.write_key(key);
 }
 

@@ -46,50 +46,6 @@ template <class T> __device__ __forceinline__ T where(bool condition, T a, T b) 
     return condition ? a : b;
 }
 
-// The element at an offset from the first; 0 if it is not inside.
-template <class T>
-__device__ __forceinline__ T take(uint64_t address, int64_t offset, bool inside) {
-    typedef typename Stored<T>::type S;
-    return inside ? from_stored<T>(reinterpret_cast<const S *>(address)[offset]) : T(0);
-}
-// The elements of a pack of places. Neighbours that lie in whole, aligned packs are loaded at once,
-// as those of rows that are taken as they are.
-template <class T, int VECTOR_SIZE>
-__device__ __forceinline__ void take_pack(Pack<T, VECTOR_SIZE> &to, uint64_t address,
-                                          const Pack<int64_t, VECTOR_SIZE> &offsets,
-                                          const Pack<bool, VECTOR_SIZE> &inside) {
-    typedef typename Stored<T>::type S;
-    const S *at = reinterpret_cast<const S *>(address) + offsets.lane[0];
-    bool is_whole = reinterpret_cast<uint64_t>(at) % alignof(Pack<S, VECTOR_SIZE>) == 0;
-#pragma unroll
-    for (int lane = 0; lane < VECTOR_SIZE; lane++)
-        is_whole &= inside.lane[lane] && offsets.lane[lane] == offsets.lane[0] + lane;
-    if (is_whole) {
-        const auto stored = load_pack<S, VECTOR_SIZE>(at);
-#pragma unroll
-        for (int lane = 0; lane < VECTOR_SIZE; lane++)
-            to.lane[lane] = from_stored<T>(stored.lane[lane]);
-    } else {
-#pragma unroll
-        for (int lane = 0; lane < VECTOR_SIZE; lane++)
-            to.lane[lane] = take<T>(address, offsets.lane[lane], inside.lane[lane]);
-    }
-}
-// The remainder of a division that rounds down. One of 64 bits takes about a hundred instructions,
-// and most places are within the axis, or before its start by less than its length.
-__device__ __forceinline__ int64_t wrap(int64_t i, int64_t length) {
-    if (length <= 0) return 0;
-    const int64_t from_end = i < 0 ? i + length : i;
-    if (uint64_t(from_end) < uint64_t(length)) return from_end;
-    int64_t rest = i % length;
-    return rest < 0 ? rest + length : rest;
-}
-__device__ __forceinline__ int64_t clip(int64_t i, int64_t length) {
-    if (i >= length) i = length - 1;
-    return i < 0 ? 0 : i;
-}
-__device__ __forceinline__ bool inside(int64_t i, int64_t length) { return i >= 0 && i < length; }
-
 // Arithmetic. Integers wrap.
 #define GPU_ARITHMETIC(name, symbol, intrinsic)                                                    \
     __device__ __forceinline__ float name(float a, float b) { return __f##intrinsic##_rn(a, b); }  \

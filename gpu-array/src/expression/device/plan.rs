@@ -1,6 +1,6 @@
 //! From an expression and its destination to launches: the loop, its words, the number of blocks.
 
-use gpu_driver::LaunchConfig;
+use gpu_driver::{Arch, LaunchConfig};
 use smallvec::SmallVec;
 
 use super::{
@@ -34,8 +34,26 @@ pub(crate) struct LaunchTarget<'t> {
     pub(crate) sizes: SmallVec<[usize; 2]>,
 }
 
-/// Chooses the loop for the axes, and brings them into its order.
-pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes) -> Loop {
+/// Chooses the loop for the axes, which it brings into the loop's order, and its policy.
+pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, arch: Arch) -> (Loop, Policy) {
+    let which = choose_loop(code, axes);
+    let policy = Policy::of(arch, which, code);
+    let same = same_along_rows(code, axes);
+    let is_whole = || policy.width > 1 && axes.length(0).is_multiple_of(policy.width as usize);
+    match which {
+        // Only expressions with tables have packs that know what is the same along a row.
+        Loop::Strided if !code.tables.is_empty() && same != 0 && is_whole() => (Loop::Rows { same }, policy),
+        _ => (which, policy),
+    }
+}
+
+/// The leaves that have one value for all places of a row, as bits.
+fn same_along_rows(code: &Code<'_>, axes: &Axes) -> u64 {
+    let leaves = (0..code.leaves.len().min(u64::BITS as usize)).filter(|&leaf| step_along(axes, leaf) == 0);
+    leaves.map(|leaf| 1 << leaf).sum()
+}
+
+fn choose_loop(code: &Code<'_>, axes: &mut Axes) -> Loop {
     let unit = |stride: isize| stride == 1 || stride == 0;
     let in_memory = |leaf: usize| !matches!(code.leaves[leaf].memory, LeafMemory::Nowhere);
     if axes.rank() == 0 {
@@ -69,7 +87,7 @@ fn list_words(code: &Code<'_>, which: Loop) -> [usize; 5] {
     let leaves = code.leaves.len();
     let of_axes = match which {
         Loop::Linear => leaves.max(1),
-        Loop::Strided | Loop::Tiled => MAX_AXES * AxisParams::words(1 + leaves),
+        Loop::Strided | Loop::Rows { .. } | Loop::Tiled => MAX_AXES * AxisParams::words(1 + leaves),
     };
     // An empty list has an element in C++.
     [code.outputs.len(), 2 * leaves.max(1), of_axes, code.scalars.len().max(1), extra(code).count().max(1)]
@@ -79,7 +97,7 @@ fn list_words(code: &Code<'_>, which: Loop) -> [usize; 5] {
 pub(crate) fn words(code: &Code<'_>, which: Loop) -> usize {
     let (head, tiles) = match which {
         Loop::Linear => (size_of::<LinearHead>(), 0),
-        Loop::Strided => (size_of::<StridedHead>(), 0),
+        Loop::Strided | Loop::Rows { .. } => (size_of::<StridedHead>(), 0),
         Loop::Tiled => (size_of::<TiledHead>(), code.leaves.len().max(1)),
     };
     head / size_of::<u64>() + tiles + list_words(code, which).iter().sum::<usize>()
@@ -90,7 +108,7 @@ pub(crate) fn check_text(code: &Code<'_>, which: Loop, expression: &str) -> Stri
     let words = list_words(code, which);
     match which {
         Loop::Linear => LinearHead::check(&format!("gpu::LinearParams<{expression}>"), words),
-        Loop::Strided => StridedHead::check(&format!("gpu::StridedParams<{expression}>"), words),
+        Loop::Strided | Loop::Rows { .. } => StridedHead::check(&format!("gpu::StridedParams<{expression}>"), words),
         Loop::Tiled => {
             let [outputs, leaves, axes, scalars, extra] = words;
             let words = [outputs, leaves, code.leaves.len().max(1), axes, scalars, extra];
@@ -116,7 +134,7 @@ pub(crate) fn for_each_launch(
     let mut words = Words::new();
     let size = match which {
         Loop::Linear => linear(code, axes, policy, target, &mut words),
-        Loop::Strided => strided(code, axes, policy, target, &mut words),
+        Loop::Strided | Loop::Rows { .. } => strided(code, axes, policy, target, &mut words),
         Loop::Tiled => tiled(code, axes, policy, target, &mut words),
     };
     if size.blocks > MOST_BLOCKS {

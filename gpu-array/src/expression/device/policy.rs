@@ -14,8 +14,30 @@ pub(crate) enum Loop {
     Linear,
     /// Elements lie anywhere.
     Strided,
+    /// The same loop over whole packs of elements of tables, where the leaves of these bits have one value for all places of a row.
+    Rows { same: u64 },
     /// Some leaves lie along another axis than the output's, and go through shared memory.
     Tiled,
+}
+
+impl Loop {
+    /// The number of the loop, for a key.
+    pub(crate) const fn number(self) -> u64 {
+        match self {
+            Self::Linear => 0,
+            Self::Strided => 1,
+            Self::Rows { .. } => 2,
+            Self::Tiled => 3,
+        }
+    }
+
+    /// The leaves that have one value for all places of a row, as bits; 0 where the text takes none to have one.
+    pub(crate) const fn same_along_rows(self) -> u64 {
+        match self {
+            Self::Rows { same } => same,
+            _ => 0,
+        }
+    }
 }
 
 /// The template arguments of a loop.
@@ -52,7 +74,7 @@ impl Policy {
                 };
                 Self { threads, width: width(16 / most, code.leaves.len()), unroll, tile: 0 }
             }
-            Loop::Strided => {
+            Loop::Strided | Loop::Rows { .. } => {
                 let threads = 128; // tune gpu-array.strided_threads: 64 128 256; broadcast-add/.*/gpu-array/device
                 let unroll = match code.tables.is_empty() {
                     true => 1,  // tune gpu-array.strided_unroll: 1 2 4; broadcast-add/.*/gpu-array/device
@@ -84,7 +106,7 @@ impl Policy {
         let Self { threads, width, unroll, tile } = self;
         match which {
             Loop::Linear => format!("linear<{expression}, {threads}, {width}, {unroll}>"),
-            Loop::Strided => format!("strided<{expression}, {threads}, {width}, {unroll}>"),
+            Loop::Strided | Loop::Rows { .. } => format!("strided<{expression}, {threads}, {width}, {unroll}>"),
             Loop::Tiled => format!("tiled<{expression}, {threads}, {tile}, {width}>"),
         }
     }

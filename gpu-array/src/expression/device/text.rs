@@ -5,6 +5,7 @@ use std::fmt::Write;
 use gpu_driver::{COMPLEX, HALF, Header, LIST, Program};
 
 use super::{
+    pack_text::apply_packs,
     params::PARAMS,
     plan::{check_text, extra},
     policy::{Loop, Policy},
@@ -21,6 +22,7 @@ const COMPLEX_FUNCTIONS: Header = Header { name: "complex_functions.cuh", text: 
 const HALF_OPERATIONS: Header = Header { name: "half_operations.cuh", text: include_str!("half_operations.cuh") };
 const SPECIAL_OPERATIONS: Header =
     Header { name: "special_operations.cuh", text: include_str!("special_operations.cuh") };
+const TABLE_OPERATIONS: Header = Header { name: "table_operations.cuh", text: include_str!("table_operations.cuh") };
 const LOOP: Header = Header { name: "loop.cuh", text: include_str!("loop.cuh") };
 const LINEAR: Header = Header { name: "linear.cuh", text: include_str!("linear.cuh") };
 const STRIDED: Header = Header { name: "strided.cuh", text: include_str!("strided.cuh") };
@@ -38,14 +40,19 @@ pub const COMPLEX_HEADERS: [Header; 2] = [COMPLEX_OPERATIONS, COMPLEX];
 /// The headers beside [`HEADERS`] of expressions with f16 and bf16. The first one includes the others.
 pub const HALF_HEADERS: [Header; 2] = [HALF_OPERATIONS, HALF];
 
-/// The headers beside [`HEADERS`] that the code needs: those of complex numbers, of their functions, of special functions and of numbers of 16 bits,
-/// where it has one.
+/// The headers beside [`HEADERS`] that the code needs: those of complex numbers, of their functions, of special functions, of tables and of numbers of
+/// 16 bits, where it has one.
 pub(crate) fn further_headers(code: &Code<'_>) -> impl Iterator<Item = Header> {
     let complex = code.steps.iter().any(|step| step.dtype.is_complex());
     let functions = code.steps.iter().any(|step| step.dtype.is_complex() && step.op.is_complex_function());
     let special = code.steps.iter().any(|step| !step.dtype.is_complex() && step.op.is_special());
     let complex = if complex { &COMPLEX_HEADERS[..] } else { &[] };
-    let further = [functions.then_some(COMPLEX_FUNCTIONS), special.then_some(SPECIAL_OPERATIONS)];
+    let tables = code.steps.iter().any(|step| step.op.is_of_tables());
+    let further = [
+        functions.then_some(COMPLEX_FUNCTIONS),
+        special.then_some(SPECIAL_OPERATIONS),
+        tables.then_some(TABLE_OPERATIONS),
+    ];
     let half = if code.steps.iter().any(|step| step.dtype.is_half()) { &HALF_HEADERS[..] } else { &[] };
     complex.iter().copied().chain(further.into_iter().flatten()).chain(half.iter().copied())
 }
@@ -54,7 +61,7 @@ impl Loop {
     pub(crate) fn header(self) -> Header {
         match self {
             Self::Linear => LINEAR,
-            Self::Strided => STRIDED,
+            Self::Strided | Self::Rows { .. } => STRIDED,
             Self::Tiled => TILED,
         }
     }
@@ -86,7 +93,7 @@ impl Text {
         for source in &code.sources {
             self.include(source.header());
         }
-        let _ = writeln!(self.text, "namespace {name} {{\n{}}}", functor(code, "Expression"));
+        let _ = writeln!(self.text, "namespace {name} {{\n{}}}", functor(code, "Expression", which.same_along_rows()));
         let expression = format!("{name}::Expression");
         self.text += &check_text(code, which, &expression);
         self.names.push(format!("gpu::{}", policy.template(which, &expression)));
@@ -117,8 +124,8 @@ fn cast_name(code: &Code<'_>, step: &Step) -> &'static str {
     if is_complex { "complex_cast" } else { "cast" }
 }
 
-/// The structure of an expression, as `loop.cuh` describes it.
-pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
+/// The structure of an expression, as `loop.cuh` describes it. `same`: the leaves that have one value for all places of a pack, as bits.
+pub(crate) fn functor(code: &Code<'_>, name: &str, same: u64) -> String {
     let leaves = code.leaves.iter().map(|leaf| match leaf.memory {
         LeafMemory::Nowhere => "gpu::Index",
         _ => leaf.dtype.cuda_name(),
@@ -136,52 +143,21 @@ pub(crate) fn functor(code: &Code<'_>, name: &str) -> String {
     );
     let places = SourcePlaces::of(code);
     for (number, step) in code.steps.iter().enumerate() {
-        let _ =
-            writeln!(text, "        const {} v{number} = {};", step.dtype.cuda_name(), value(code, step, &places, ""));
+        let value = value(code, step, &places, "", &|arg| format!("v{arg}"));
+        let _ = writeln!(text, "        const {} v{number} = {value};", step.dtype.cuda_name());
     }
     for (number, step) in code.outputs.iter().enumerate() {
         let _ = writeln!(text, "        gpu::get<{number}>(y) = v{step};");
     }
     text += "    }\n";
     if !code.tables.is_empty() {
-        text += &apply_packs(code, &places);
+        text += &apply_packs(code, &places, same);
     }
     text + "};\n"
 }
 
-/// The same for packs of places, whose elements of tables are loaded together.
-fn apply_packs(code: &Code<'_>, places: &SourcePlaces) -> String {
-    const LANES: &str = "#pragma unroll\n        for (int lane = 0; lane < VECTOR_SIZE; lane++) {\n";
-    let mut text = String::from(
-        "    template <int VECTOR_SIZE> static __device__ __forceinline__ void\n    \
-         apply_packs(const uint64_t *scalars, const uint64_t *extra, const typename gpu::Wide<VECTOR_SIZE, Leaves>::type &x, \
-         typename gpu::Wide<VECTOR_SIZE, Outputs>::type &y) {\n",
-    );
-    for (number, step) in code.steps.iter().enumerate() {
-        let _ = writeln!(text, "        gpu::Pack<{}, VECTOR_SIZE> v{number};", step.dtype.cuda_name());
-    }
-    text += LANES;
-    for (number, step) in code.steps.iter().enumerate() {
-        let [table, offsets, inside] = step.args;
-        let _ = match step.op {
-            Op::Gather => {
-                write!(
-                    text,
-                    "        }}\n        gpu::take_pack(v{number}, extra[{table}], v{offsets}, v{inside});\n{LANES}"
-                )
-            }
-            _ => writeln!(text, "            v{number}.lane[lane] = {};", value(code, step, places, ".lane[lane]")),
-        };
-    }
-    text += "        }\n";
-    for (number, step) in code.outputs.iter().enumerate() {
-        let _ = writeln!(text, "        gpu::get<{number}>(y) = v{step};");
-    }
-    text + "    }\n"
-}
-
 /// Index of each source's first word among the extra words.
-struct SourcePlaces(Vec<usize>);
+pub(super) struct SourcePlaces(Vec<usize>);
 
 impl SourcePlaces {
     fn of(code: &Code<'_>) -> Self {
@@ -194,23 +170,29 @@ impl SourcePlaces {
     }
 }
 
-/// The value of a step. `lane` stands behind the names of the values that it is computed from.
-fn value(code: &Code<'_>, step: &Step, places: &SourcePlaces, lane: &str) -> String {
+/// The value of a step. `lane` stands behind the leaves, and `operand` names the value of an earlier step.
+pub(super) fn value(
+    code: &Code<'_>,
+    step: &Step,
+    places: &SourcePlaces,
+    lane: &str,
+    operand: &dyn Fn(u32) -> String,
+) -> String {
     let dtype = step.dtype.cuda_name();
     let [a, b, c] = step.args;
     match step.op {
         Op::Leaf => format!("gpu::get<{a}>(x){lane}"),
         Op::Index => format!("gpu::get<{a}>(x){lane}.value"),
         Op::Scalar => format!("gpu::word_as<{dtype}>(scalars[{a}])"),
-        Op::Copy => format!("v{a}{lane}"),
-        Op::Cast => format!("gpu::{}<{dtype}>(v{a}{lane})", cast_name(code, step)),
-        Op::Gather => format!("gpu::take<{dtype}>(extra[{a}], v{b}{lane}, v{c}{lane})"),
+        Op::Copy => operand(a),
+        Op::Cast => format!("gpu::{}<{dtype}>({})", cast_name(code, step), operand(a)),
+        Op::Gather => format!("gpu::take<{dtype}>(extra[{a}], {}, {})", operand(b), operand(c)),
         Op::Source => {
             let (source, start) = (&code.sources[a as usize], places.0[a as usize]);
-            format!("{}(extra + {start}, uint64_t(v{b}{lane}))", source.function())
+            format!("{}(extra + {start}, uint64_t({}))", source.function(), operand(b))
         }
         op => {
-            let operands: Vec<String> = step.args[op.operands()].iter().map(|arg| format!("v{arg}{lane}")).collect();
+            let operands: Vec<String> = step.args[op.operands()].iter().map(|&arg| operand(arg)).collect();
             format!("gpu::{}({})", op.name(), operands.join(", "))
         }
     }

@@ -197,6 +197,11 @@ impl Op {
         functions || bessel || matches!(self, Mantissa | Exponent | Fraction | Ldexp | CopySign | NextAfter)
     }
 
+    /// Whether its C++ function stands in `table_operations.cuh`.
+    pub(crate) const fn is_of_tables(self) -> bool {
+        matches!(self, Self::Gather | Self::Wrap | Self::Clip | Self::Inside)
+    }
+
     /// Whether its C++ function for complex numbers stands in `complex_functions.cuh`.
     pub(crate) const fn is_complex_function(self) -> bool {
         use Op::*;
