@@ -11,7 +11,7 @@
 //! 4. On a device `device/axes.rs` brings the axes into the order of the result's memory and joins them. `device/plan.rs` chooses the loop
 //!    and writes the kernel's one parameter: addresses, strides, scalars. `device/mod.rs` makes the key of steps, types and loop.
 //! 5. `Device::generated_kernel` of gpu-driver returns the kernel with that key. If there is none, `device/text.rs` writes the steps as a
-//!    C++ structure, and the program instantiates the loop in `linear.cuh`, `strided.cuh` or `tiled.cuh` for it.
+//!    C++ structure, and the program instantiates the loop in `linear.cuh`, `strided.cuh`, `tiled.cuh` or `rows.cuh` for it.
 //! 6. `GeneratedKernel::launch` orders the launch with the home streams of all arrays.
 //!
 //! Reductions, scans and selections share steps 1 and 2. Then `device/lower.rs` gives them the structure's text, the leaves, the scalars and the

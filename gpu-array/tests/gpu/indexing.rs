@@ -95,7 +95,8 @@ fn same(case: &str, got: Result<GpuArray<f32, Ix3>, ArrayError>, want: Result<Ar
 /// Neighbours of a table in whole packs, in packs that are not aligned, and around the ends of rows and of the table.
 fn whole_rows_are_taken(device: &Device) -> Outcome {
     fn of<T: Element + PartialEq>(device: &Device, element: fn(usize) -> T) -> Outcome {
-        for (rows, columns, from) in [(9, 64, 0), (7, 33, 0), (5, 70, 1), (6, 48, 16), (3, 2, 0)] {
+        let shapes = [(9, 64, 0), (7, 33, 0), (5, 70, 1), (6, 48, 16), (3, 2, 0), (4, 2800, 0), (6, 20, 0)];
+        for (rows, columns, from) in shapes {
             let h = Array2::from_shape_fn((rows, columns), |(i, j)| element(i * columns + j));
             let x = GpuArray::from_ndarray(device, &h)?;
             let (x, h) = (x.slice(s![.., from..])?, h.slice(s![.., from..]));

@@ -1,12 +1,14 @@
-// Parts that the three loops over the places of an expression share.
+// Parts that the loops over the places of an expression share.
 //
 // An expression E is a structure, generated from the user's operations:
 //   Leaves, Outputs       Tuples of the types that it reads and gives; Index for a leaf whose
 //                         values are the places themselves
 //   SCALARS, EXTRA        numbers of words: scalars; addresses of tables and words of sources
 //   apply(scalars, extra, leaves, outputs)   the operations, on the values of one place
-//   apply_packs<VECTOR_SIZE>(…)              the same on packs of them, where elements of tables
-//                                            are taken
+//   apply_packs<VECTOR_SIZE, PACKS>(…)       the same on PACKS packs of them, where elements of
+//                                            tables are taken
+//   SAME                                     the leaves, as bits, of which the first pack alone is
+//                                            read there, and one value of it
 #pragma once
 #include "expression_params.cuh"
 #include "operations.cuh"
@@ -80,7 +82,7 @@ __device__ __forceinline__ void store(const Pack<T, VECTOR_SIZE> &values, uint64
     }
 }
 // Whether the expression has `apply_packs`.
-template <class E> constexpr auto has_packs(int) -> decltype(&E::template apply_packs<1>, true) {
+template <class E> constexpr auto has_packs(int) -> decltype(&E::template apply_packs<1, 1>, true) {
     return true;
 }
 template <class E> constexpr bool has_packs(long) { return false; }
@@ -91,7 +93,7 @@ apply(const uint64_t *scalars, const uint64_t *extra,
       const typename Wide<VECTOR_SIZE, typename E::Leaves>::type &in,
       typename Wide<VECTOR_SIZE, typename E::Outputs>::type &out) {
     if constexpr (VECTOR_SIZE > 1 && has_packs<E>(0)) {
-        E::template apply_packs<VECTOR_SIZE>(scalars, extra, in, out);
+        E::template apply_packs<VECTOR_SIZE, 1>(scalars, extra, &in, &out);
     } else {
 #pragma unroll
         for (int lane = 0; lane < VECTOR_SIZE; lane++) {

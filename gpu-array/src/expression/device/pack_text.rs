@@ -1,5 +1,5 @@
-//! The text of an expression on a pack of places, for expressions with tables: elements that lie side by side in a table are taken at once, and what
-//! is the same for all places of a pack is computed once.
+//! The text of an expression on packs of places, for expressions with tables: elements that lie side by side in a table are taken at once, and what is
+//! the same for all packs of a row is computed once.
 
 use std::fmt::Write;
 
@@ -9,21 +9,19 @@ use crate::{
     expression::graph::{Code, Op, Step},
 };
 
-const LANES: &str = "#pragma unroll\n        for (int lane = 0; lane < VECTOR_SIZE; lane++) ";
-
-/// How the values of a step differ along a pack.
+/// How the values of a step differ along the packs of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Along {
     /// They do not: `v` is the value.
     Same,
-    /// By equal distances, `v + lane * d` in i64, which wraps.
+    /// By equal distances in a pack, `v[p] + lane * d` in i64, which wraps.
     Even,
-    /// In any way: `v` is a pack.
+    /// In any way: `v[p]` is a pack.
     Any,
 }
 
-/// The member `apply_packs`. `same`: the leaves that have one value for all places of a pack, as bits. With 0 nothing is taken to be the same, and a
-/// pack may be cut off; else all its places are there.
+/// The member `apply_packs`. `same`: the leaves that have one value for all places of a row, as bits. With 0 nothing is taken to be the same, and a pack
+/// may be cut off; else the packs are whole, and of one row.
 pub(super) fn apply_packs(code: &Code<'_>, places: &SourcePlaces, same: u64) -> String {
     let mut text = PackText { code, places, same, along: Vec::new(), text: String::new() };
     for (number, step) in code.steps.iter().enumerate() {
@@ -31,12 +29,12 @@ pub(super) fn apply_packs(code: &Code<'_>, places: &SourcePlaces, same: u64) -> 
     }
     for (number, &step) in code.outputs.iter().enumerate() {
         let value = text.operand(step);
-        let _ = writeln!(text.text, "{LANES}gpu::get<{number}>(y).lane[lane] = {value};");
+        text.lanes(&format!("gpu::get<{number}>(y[p]).lane[lane] = {value};"));
     }
     format!(
-        "    template <int VECTOR_SIZE> static __device__ __forceinline__ void\n    \
-         apply_packs(const uint64_t *scalars, const uint64_t *extra, const typename gpu::Wide<VECTOR_SIZE, Leaves>::type &x, \
-         typename gpu::Wide<VECTOR_SIZE, Outputs>::type &y) {{\n{}    }}\n",
+        "    template <int VECTOR_SIZE, int PACKS> static __device__ __forceinline__ void\n    \
+         apply_packs(const uint64_t *scalars, const uint64_t *extra, const typename gpu::Wide<VECTOR_SIZE, Leaves>::type *x, \
+         typename gpu::Wide<VECTOR_SIZE, Outputs>::type *y) {{\n{}    }}\n",
         text.text,
     )
 }
@@ -54,29 +52,41 @@ impl PackText<'_, '_> {
     fn step(&mut self, number: usize, step: &Step) {
         let along = self.along_of(step);
         let dtype = step.dtype.cuda_name();
-        if step.op == Op::Gather && along == Along::Any {
-            self.gather(number, step);
-        } else {
-            let (code, places) = (self.code, self.places);
-            let lane = if along == Along::Any { ".lane[lane]" } else { ".lane[0]" };
-            let operand = |arg| if along == Along::Any { self.operand(arg) } else { format!("v{arg}") };
-            let value = value(code, step, places, lane, &operand);
-            let _ = match along {
-                Along::Same => writeln!(self.text, "        const {dtype} v{number} = {value};"),
-                Along::Even => {
-                    let distance = self.distance(number, step);
-                    writeln!(
-                        self.text,
-                        "        const {dtype} v{number} = {value};\n        const {dtype} d{number} = {distance};"
-                    )
-                }
-                Along::Any => writeln!(
-                    self.text,
-                    "        gpu::Pack<{dtype}, VECTOR_SIZE> v{number};\n{LANES}v{number}.lane[lane] = {value};"
-                ),
-            };
+        let value = |x, lane, operand: &dyn Fn(u32) -> String| value(self.code, step, self.places, (x, lane), operand);
+        match along {
+            Along::Same => {
+                let value = value("x[0]", ".lane[0]", &|arg| format!("v{arg}"));
+                let _ = writeln!(self.text, "        const {dtype} v{number} = {value};");
+            }
+            Along::Even => {
+                let first = value("x[p]", ".lane[0]", &|arg| match self.along[arg as usize] {
+                    Along::Even => format!("v{arg}[p]"),
+                    _ => format!("v{arg}"),
+                });
+                let distance = self.distance(step);
+                let _ = writeln!(self.text, "        {dtype} v{number}[PACKS];");
+                self.packs(&format!("v{number}[p] = {first};"));
+                let _ = writeln!(self.text, "        const {dtype} d{number} = {distance};");
+            }
+            Along::Any if step.op == Op::Gather => self.gather(number, step),
+            Along::Any => {
+                let value = value("x[p]", ".lane[lane]", &|arg| self.operand(arg));
+                let _ = writeln!(self.text, "        gpu::Pack<{dtype}, VECTOR_SIZE> v{number}[PACKS];");
+                self.lanes(&format!("v{number}[p].lane[lane] = {value};"));
+            }
         }
         self.along.push(along);
+    }
+
+    /// A statement for each pack `p`.
+    fn packs(&mut self, statement: &str) {
+        let _ = writeln!(self.text, "#pragma unroll\n        for (int p = 0; p < PACKS; p++) {statement}");
+    }
+
+    /// A statement for each lane of each pack.
+    fn lanes(&mut self, statement: &str) {
+        let lanes = "_Pragma(\"unroll\") for (int lane = 0; lane < VECTOR_SIZE; lane++)";
+        self.packs(&format!("{{\n            {lanes}\n            {statement}\n        }}"));
     }
 
     fn along_of(&self, step: &Step) -> Along {
@@ -87,7 +97,7 @@ impl PackText<'_, '_> {
             return Any;
         }
         match step.op {
-            Op::Leaf | Op::Index if self.same >> a & 1 == 1 => Same,
+            Op::Leaf | Op::Index if a < u64::BITS && self.same >> a & 1 == 1 => Same,
             Op::Index => Even,
             Op::Leaf | Op::Source => Any,
             op if step.args[op.operands()].iter().all(|&arg| along(arg) == Same) => Same,
@@ -100,11 +110,14 @@ impl PackText<'_, '_> {
     }
 
     /// The distance of neighbouring values of a step whose values have equal ones.
-    fn distance(&self, number: usize, step: &Step) -> String {
+    fn distance(&self, step: &Step) -> String {
         let [a, b, _] = step.args;
         let even = |arg: u32| self.along[arg as usize] == Along::Even;
         match step.op {
-            Op::Index => format!("gpu::subtract(gpu::get<{a}>(x).lane[1].value, v{number})"),
+            Op::Index => {
+                let lane = |lane: u32| format!("gpu::get<{a}>(x[0]).lane[{lane}].value");
+                format!("gpu::subtract({}, {})", lane(1), lane(0))
+            }
             Op::Multiply if even(a) => format!("gpu::multiply(d{a}, v{b})"),
             Op::Multiply => format!("gpu::multiply(v{a}, d{b})"),
             op if even(a) && even(b) => format!("gpu::{}(d{a}, d{b})", op.name()),
@@ -114,40 +127,36 @@ impl PackText<'_, '_> {
         }
     }
 
-    /// The value of a step in lane `lane`.
+    /// The value of a step in lane `lane` of pack `p`.
     fn operand(&self, step: u32) -> String {
         match self.along[step as usize] {
             Along::Same => format!("v{step}"),
-            Along::Even => format!("gpu::add(v{step}, gpu::multiply(int64_t(lane), d{step}))"),
-            Along::Any => format!("v{step}.lane[lane]"),
+            Along::Even => format!("gpu::add(v{step}[p], gpu::multiply(int64_t(lane), d{step}))"),
+            Along::Any => format!("v{step}[p].lane[lane]"),
         }
     }
 
     /// Elements of a table, of which not all are one.
     fn gather(&mut self, number: usize, step: &Step) {
         let [table, offsets, inside] = step.args;
-        let _ = writeln!(self.text, "        gpu::Pack<{}, VECTOR_SIZE> v{number};", step.dtype.cuda_name());
-        let is_row = [offsets, inside].map(|arg| self.along[arg as usize]) == [Along::Even, Along::Same];
-        let _ = match is_row {
-            true => writeln!(
-                self.text,
-                "        gpu::take_row(v{number}, extra[{table}], v{offsets}, d{offsets}, v{inside});"
-            ),
-            false => {
-                let (offsets, inside) = (self.pack(number, offsets, "int64_t"), self.pack(number, inside, "bool"));
-                writeln!(self.text, "        gpu::take_pack(v{number}, extra[{table}], {offsets}, {inside});")
-            }
-        };
+        let _ = writeln!(self.text, "        gpu::Pack<{}, VECTOR_SIZE> v{number}[PACKS];", step.dtype.cuda_name());
+        if [offsets, inside].map(|arg| self.along[arg as usize]) == [Along::Even, Along::Same] {
+            let row = format!("gpu::take_row(v{number}, extra[{table}], v{offsets}, d{offsets}, v{inside});");
+            let _ = writeln!(self.text, "        {row}");
+        } else {
+            let (offsets, inside) = (self.pack(number, offsets, "int64_t"), self.pack(number, inside, "bool"));
+            self.packs(&format!("gpu::take_pack(v{number}[p], extra[{table}], {offsets}[p], {inside}[p]);"));
+        }
     }
 
-    /// The name of a pack of the values of a step, for step `user`.
+    /// The name of packs of the values of a step, for step `user`.
     fn pack(&mut self, user: usize, step: u32, dtype: &str) -> String {
         if self.along[step as usize] == Along::Any {
             return format!("v{step}");
         }
         let (name, value) = (format!("p{user}_{step}"), self.operand(step));
-        let _ =
-            writeln!(self.text, "        gpu::Pack<{dtype}, VECTOR_SIZE> {name};\n{LANES}{name}.lane[lane] = {value};");
+        let _ = writeln!(self.text, "        gpu::Pack<{dtype}, VECTOR_SIZE> {name}[PACKS];");
+        self.lanes(&format!("{name}[p].lane[lane] = {value};"));
         name
     }
 }

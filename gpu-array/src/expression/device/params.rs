@@ -152,6 +152,38 @@ kernel_params! {
 }
 
 kernel_params! {
+    /// The parameters of `rows.cuh`.
+    pub(super) struct RowsParams<"class E">, RowsHead {
+        /// Rows of all axes.
+        rows: u64,
+        /// The divisor of `parts`.
+        parts_divisor: u64,
+        /// Packs of a row.
+        row_packs: u32,
+        /// Blocks of a row.
+        parts: u32,
+        /// The binary logarithm of the threads of a row.
+        log_lanes: u32,
+        /// Axes, that of the rows among them.
+        rank: u32,
+        /// Whether packs of all outputs are aligned.
+        is_packed: u32,
+        /// Whether the number of rows has more than 31 bits.
+        is_wide: u32;
+        /// The address of each output.
+        outputs: ["uint64_t"; "E::Outputs::SIZE"],
+        /// The leaves.
+        leaves: ["LeafParams"; "E::Leaves::SIZE"],
+        /// The axes, from that of the rows outwards; the strides are those of the outputs and of each leaf.
+        axes: ["AxisParams<1 + E::Leaves::SIZE>"; "MAX_AXES"],
+        /// The scalars of the expression.
+        scalars: ["uint64_t"; "E::SCALARS"],
+        /// Addresses of tables, and words of sources.
+        extra: ["uint64_t"; "E::EXTRA"],
+    }
+}
+
+kernel_params! {
     /// The parameters of `tiled.cuh`.
     pub(super) struct TiledParams<"class E">, TiledHead {
         /// Axes.
@@ -188,6 +220,7 @@ pub(crate) const PARAMS: Header = Header {
         AXIS,
         LinearHead::DEFINITION,
         StridedHead::DEFINITION,
+        RowsHead::DEFINITION,
         TiledHead::DEFINITION,
         "} // namespace gpu\n",
     ],

@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use super::{
     axes::Axes,
     params::{
-        AxisParams, CONSTANT, LeafParams, LinearHead, LinearParams, MAX_AXES, PACKED, STRIDED, SharedTile, StridedHead,
-        StridedParams, TRANSPOSED, TiledHead, TiledParams, divisor,
+        AxisParams, CONSTANT, LeafParams, LinearHead, LinearParams, MAX_AXES, PACKED, RowsHead, RowsParams, STRIDED,
+        SharedTile, StridedHead, StridedParams, TRANSPOSED, TiledHead, TiledParams, divisor,
     },
     policy::{Loop, Policy},
 };
@@ -37,14 +37,15 @@ pub(crate) struct LaunchTarget<'t> {
 /// Chooses the loop for the axes, which it brings into the loop's order, and its policy.
 pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, arch: Arch) -> (Loop, Policy) {
     let which = choose_loop(code, axes);
-    let policy = Policy::of(arch, which, code);
-    let same = same_along_rows(code, axes);
-    let is_whole = || policy.width > 1 && axes.length(0).is_multiple_of(policy.width as usize);
-    match which {
-        // Only expressions with tables have packs that know what is the same along a row.
-        Loop::Strided if !code.tables.is_empty() && same != 0 && is_whole() => (Loop::Rows { same }, policy),
-        _ => (which, policy),
+    if which == Loop::Strided && !code.tables.is_empty() {
+        let rows = Loop::Rows { same: same_along_rows(code, axes) };
+        let policy = Policy::of(arch, rows, code);
+        let is_whole = policy.width > 1 && axes.length(0).is_multiple_of(policy.width as usize);
+        if rows.same_along_rows() != 0 && is_whole && axes.length(0) <= i32::MAX as usize {
+            return (rows, policy);
+        }
     }
+    (which, Policy::of(arch, which, code))
 }
 
 /// The leaves that have one value for all places of a row, as bits.
@@ -97,7 +98,8 @@ fn list_words(code: &Code<'_>, which: Loop) -> [usize; 5] {
 pub(crate) fn words(code: &Code<'_>, which: Loop) -> usize {
     let (head, tiles) = match which {
         Loop::Linear => (size_of::<LinearHead>(), 0),
-        Loop::Strided | Loop::Rows { .. } => (size_of::<StridedHead>(), 0),
+        Loop::Strided => (size_of::<StridedHead>(), 0),
+        Loop::Rows { .. } => (size_of::<RowsHead>(), 0),
         Loop::Tiled => (size_of::<TiledHead>(), code.leaves.len().max(1)),
     };
     head / size_of::<u64>() + tiles + list_words(code, which).iter().sum::<usize>()
@@ -108,7 +110,8 @@ pub(crate) fn check_text(code: &Code<'_>, which: Loop, expression: &str) -> Stri
     let words = list_words(code, which);
     match which {
         Loop::Linear => LinearHead::check(&format!("gpu::LinearParams<{expression}>"), words),
-        Loop::Strided | Loop::Rows { .. } => StridedHead::check(&format!("gpu::StridedParams<{expression}>"), words),
+        Loop::Strided => StridedHead::check(&format!("gpu::StridedParams<{expression}>"), words),
+        Loop::Rows { .. } => RowsHead::check(&format!("gpu::RowsParams<{expression}>"), words),
         Loop::Tiled => {
             let [outputs, leaves, axes, scalars, extra] = words;
             let words = [outputs, leaves, code.leaves.len().max(1), axes, scalars, extra];
@@ -134,7 +137,8 @@ pub(crate) fn for_each_launch(
     let mut words = Words::new();
     let size = match which {
         Loop::Linear => linear(code, axes, policy, target, &mut words),
-        Loop::Strided | Loop::Rows { .. } => strided(code, axes, policy, target, &mut words),
+        Loop::Strided => strided(code, axes, policy, target, &mut words),
+        Loop::Rows { .. } => rows(code, axes, policy, target, &mut words),
         Loop::Tiled => tiled(code, axes, policy, target, &mut words),
     };
     if size.blocks > MOST_BLOCKS {
@@ -271,6 +275,37 @@ fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<
     .write(words);
     let block = (policy.threads * policy.unroll) as usize;
     Size { blocks: items.div_ceil(block), shared_bytes: 0 }
+}
+
+fn rows(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {
+    let (rank, unroll, threads) = (axes.rank(), policy.unroll as usize, policy.threads as usize);
+    let row_packs = axes.length(0) / policy.width as usize;
+    let rows: usize = (1..rank).map(|axis| axes.length(axis)).product();
+    let lanes = row_packs.div_ceil(unroll).next_power_of_two().min(threads);
+    let parts = row_packs.div_ceil(lanes * unroll);
+    let leaf = |leaf| {
+        let address = leaf_address(code, axes, leaf);
+        LeafParams { address, kind: leaf_kind(code, axes, policy, leaf, address) }
+    };
+    RowsParams {
+        head: RowsHead {
+            rows: rows as u64,
+            parts_divisor: divisor(parts),
+            row_packs: row_packs as u32,
+            parts: parts as u32,
+            log_lanes: lanes.trailing_zeros(),
+            rank: rank as u32,
+            is_packed: outputs_packed(axes, policy, target).into(),
+            is_wide: (rows > i32::MAX as usize).into(),
+        },
+        outputs: (0..target.addresses.len()).map(|output| output_address(axes, target, output)),
+        leaves: (0..code.leaves.len()).map(leaf),
+        axes: axis_params(code, axes),
+        scalars: code.scalars.iter().copied(),
+        extra: extra(code),
+    }
+    .write(words);
+    Size { blocks: rows.div_ceil(threads / lanes).saturating_mul(parts), shared_bytes: 0 }
 }
 
 fn axis_params<'a>(code: &Code<'_>, axes: &'a Axes) -> impl Iterator<Item = AxisParams<'a>> {

@@ -14,7 +14,7 @@ pub(crate) enum Loop {
     Linear,
     /// Elements lie anywhere.
     Strided,
-    /// The same loop over whole packs of elements of tables, where the leaves of these bits have one value for all places of a row.
+    /// Rows of whole packs, of expressions with tables. The leaves of these bits have one value for all places of a row.
     Rows { same: u64 },
     /// Some leaves lie along another axis than the output's, and go through shared memory.
     Tiled,
@@ -47,7 +47,7 @@ pub(crate) struct Policy {
     pub(crate) threads: u32,
     /// Neighbours that a thread takes at once, as one pack.
     pub(crate) width: u32,
-    /// Packs of a thread (linear and strided).
+    /// Packs of a thread (all but tiled).
     pub(crate) unroll: u32,
     /// Elements of a tile along either axis (tiled).
     pub(crate) tile: u32,
@@ -60,9 +60,9 @@ impl Policy {
     /// memset. The longest elements are moved 16 bytes at a time, so that the accesses of a warp are contiguous: with 32 bytes for each thread the
     /// linear loop converts f32 to f64 at 0.73 of the bandwidth instead of 0.97, and a broadcast sum takes 151 us instead of 132.
     ///
-    /// A thread that takes elements of a table waits for their indices first, so it has two packs. A kernel that copies rows in another order, 8192 x 8192
-    /// of f32, took 142 us with one pack a thread, 133 with two and 138 with four; a copy took 129. The loop takes 232 (PyTorch 150, CuPy
-    /// 371; with packs of two elements, as many as 64-bit indices leave, 302): each element has an offset of its own, whose instructions are its bound.
+    /// Rows of a table: a thread waits for its index, then for the elements, so it has two packs of a row, for which it computes index and offsets once.
+    /// Rows of f32 in another order, 268 MB in all, of 8192, 1024 and 64 columns: 134, 133 and 136 us with two packs, 147, 145 and 147 with one, 138, 133
+    /// and 136 with four; a copy takes 129, PyTorch 150 and CuPy 371 for the first. With an offset for each element they took 232.
     pub(crate) fn of(_arch: Arch, which: Loop, code: &Code<'_>) -> Self {
         let most = most_bytes(code);
         match which {
@@ -74,15 +74,20 @@ impl Policy {
                 };
                 Self { threads, width: width(16 / most, code.leaves.len()), unroll, tile: 0 }
             }
-            Loop::Strided | Loop::Rows { .. } => {
+            Loop::Strided => {
                 let threads = 128; // tune gpu-array.strided_threads: 64 128 256; broadcast-add/.*/gpu-array/device
                 let unroll = match code.tables.is_empty() {
                     true => 1,  // tune gpu-array.strided_unroll: 1 2 4; broadcast-add/.*/gpu-array/device
-                    false => 2, // tune gpu-array.strided_unroll_of_tables: 1 2 4; take-rows/.*/gpu-array/device
+                    false => 2, // tune gpu-array.strided_unroll_of_tables: 1 2 4; flip/.*/gpu-array/device
                 };
                 // The indices of whole rows are longer than elements often are, and read once for each row.
                 let most = if code.tables.is_empty() { most } else { most_taken(code) };
                 Self { threads, width: width(16 / most, code.leaves.len()), unroll, tile: 0 }
+            }
+            Loop::Rows { .. } => {
+                let threads = 128; // tune gpu-array.rows_threads: 64 128 256; take-rows/.*/gpu-array/device
+                let unroll = 2; // tune gpu-array.rows_packs: 1 2 4; take-rows/.*/gpu-array/device
+                Self { threads, width: width(16 / most_taken(code), code.leaves.len()), unroll, tile: 0 }
             }
             Loop::Tiled => {
                 let threads = 256; // tune gpu-array.tiled_threads: 128 256 512; transpose/.*/gpu-array/device
@@ -106,7 +111,8 @@ impl Policy {
         let Self { threads, width, unroll, tile } = self;
         match which {
             Loop::Linear => format!("linear<{expression}, {threads}, {width}, {unroll}>"),
-            Loop::Strided | Loop::Rows { .. } => format!("strided<{expression}, {threads}, {width}, {unroll}>"),
+            Loop::Strided => format!("strided<{expression}, {threads}, {width}, {unroll}>"),
+            Loop::Rows { .. } => format!("rows<{expression}, {threads}, {width}, {unroll}>"),
             Loop::Tiled => format!("tiled<{expression}, {threads}, {tile}, {width}>"),
         }
     }

@@ -33,21 +33,36 @@ __device__ __forceinline__ void take_pack(Pack<T, VECTOR_SIZE> &to, uint64_t add
             to.lane[lane] = take<T>(address, offsets.lane[lane], inside.lane[lane]);
     }
 }
-// The same of places at equal distances, which are inside together: those along a row of a table.
-template <class T, int VECTOR_SIZE> __device__ __forceinline__ void
-take_row(Pack<T, VECTOR_SIZE> &to, uint64_t address, int64_t offset, int64_t step, bool inside) {
+// The same of packs of a row, whose places are at equal distances and inside together: `offsets`
+// are those of the first places. All packs are loaded before one is looked at.
+template <class T, int VECTOR_SIZE, int PACKS>
+__device__ __forceinline__ void take_row(Pack<T, VECTOR_SIZE> (&to)[PACKS], uint64_t address,
+                                         const int64_t (&offsets)[PACKS], int64_t step,
+                                         bool inside) {
     typedef typename Stored<T>::type S;
-    const S *at = reinterpret_cast<const S *>(address) + offset;
-    const bool is_aligned = reinterpret_cast<uint64_t>(at) % alignof(Pack<S, VECTOR_SIZE>) == 0;
-    if (inside && step == 1 && is_aligned) {
-        const auto stored = load_pack<S, VECTOR_SIZE>(at);
+    const S *first = reinterpret_cast<const S *>(address);
+    bool is_whole = inside && step == 1;
 #pragma unroll
-        for (int lane = 0; lane < VECTOR_SIZE; lane++)
-            to.lane[lane] = from_stored<T>(stored.lane[lane]);
+    for (int p = 0; p < PACKS; p++)
+        is_whole &=
+            reinterpret_cast<uint64_t>(first + offsets[p]) % alignof(Pack<S, VECTOR_SIZE>) == 0;
+    if (is_whole) {
+        Pack<S, VECTOR_SIZE> stored[PACKS];
+#pragma unroll
+        for (int p = 0; p < PACKS; p++) stored[p] = load_pack<S, VECTOR_SIZE>(first + offsets[p]);
+#pragma unroll
+        for (int p = 0; p < PACKS; p++) {
+#pragma unroll
+            for (int lane = 0; lane < VECTOR_SIZE; lane++)
+                to[p].lane[lane] = from_stored<T>(stored[p].lane[lane]);
+        }
     } else {
 #pragma unroll
-        for (int lane = 0; lane < VECTOR_SIZE; lane++)
-            to.lane[lane] = take<T>(address, offset + lane * step, inside);
+        for (int p = 0; p < PACKS; p++) {
+#pragma unroll
+            for (int lane = 0; lane < VECTOR_SIZE; lane++)
+                to[p].lane[lane] = take<T>(address, offsets[p] + lane * step, inside);
+        }
     }
 }
 // The remainder of a division that rounds down. One of 64 bits takes about a hundred instructions,

@@ -26,6 +26,7 @@ const TABLE_OPERATIONS: Header = Header { name: "table_operations.cuh", text: in
 const LOOP: Header = Header { name: "loop.cuh", text: include_str!("loop.cuh") };
 const LINEAR: Header = Header { name: "linear.cuh", text: include_str!("linear.cuh") };
 const STRIDED: Header = Header { name: "strided.cuh", text: include_str!("strided.cuh") };
+const ROWS: Header = Header { name: "rows.cuh", text: include_str!("rows.cuh") };
 const TILED: Header = Header { name: "tiled.cuh", text: include_str!("tiled.cuh") };
 
 /// The headers of expressions, for kernels of one's own. The first one includes the others.
@@ -61,7 +62,8 @@ impl Loop {
     pub(crate) fn header(self) -> Header {
         match self {
             Self::Linear => LINEAR,
-            Self::Strided | Self::Rows { .. } => STRIDED,
+            Self::Strided => STRIDED,
+            Self::Rows { .. } => ROWS,
             Self::Tiled => TILED,
         }
     }
@@ -134,7 +136,7 @@ pub(crate) fn functor(code: &Code<'_>, name: &str, same: u64) -> String {
     let outputs: Vec<_> = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.cuda_name()).collect();
     let mut text = format!(
         "struct {name} {{\n    typedef gpu::Tuple<{}> Leaves;\n    typedef gpu::Tuple<{}> Outputs;\n    \
-         static constexpr int SCALARS = {}, EXTRA = {};\n    \
+         static constexpr int SCALARS = {}, EXTRA = {};\n    static constexpr uint64_t SAME = {same}u;\n    \
          static __device__ __forceinline__ void apply(const uint64_t *scalars, const uint64_t *extra, const Leaves &x, Outputs &y) {{\n",
         leaves.join(", "),
         outputs.join(", "),
@@ -143,7 +145,7 @@ pub(crate) fn functor(code: &Code<'_>, name: &str, same: u64) -> String {
     );
     let places = SourcePlaces::of(code);
     for (number, step) in code.steps.iter().enumerate() {
-        let value = value(code, step, &places, "", &|arg| format!("v{arg}"));
+        let value = value(code, step, &places, ("x", ""), &|arg| format!("v{arg}"));
         let _ = writeln!(text, "        const {} v{number} = {value};", step.dtype.cuda_name());
     }
     for (number, step) in code.outputs.iter().enumerate() {
@@ -170,19 +172,19 @@ impl SourcePlaces {
     }
 }
 
-/// The value of a step. `lane` stands behind the leaves, and `operand` names the value of an earlier step.
+/// The value of a step, of the values `x` of the leaves and what stands behind each of them. `operand` names the value of an earlier step.
 pub(super) fn value(
     code: &Code<'_>,
     step: &Step,
     places: &SourcePlaces,
-    lane: &str,
+    (x, lane): (&str, &str),
     operand: &dyn Fn(u32) -> String,
 ) -> String {
     let dtype = step.dtype.cuda_name();
     let [a, b, c] = step.args;
     match step.op {
-        Op::Leaf => format!("gpu::get<{a}>(x){lane}"),
-        Op::Index => format!("gpu::get<{a}>(x){lane}.value"),
+        Op::Leaf => format!("gpu::get<{a}>({x}){lane}"),
+        Op::Index => format!("gpu::get<{a}>({x}){lane}.value"),
         Op::Scalar => format!("gpu::word_as<{dtype}>(scalars[{a}])"),
         Op::Copy => operand(a),
         Op::Cast => format!("gpu::{}<{dtype}>({})", cast_name(code, step), operand(a)),
