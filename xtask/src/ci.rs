@@ -1,32 +1,45 @@
 //! `cargo xtask ci`.
 
+use std::time::Instant;
+
 use crate::{Outcome, bench, cargo, cust, evidence, format, kernels, outside, package, run, suite::emulated, symbols};
 
-/// Everything that must hold besides the tests, cheapest first. Commands name packages and features alike, so that cargo builds each crate once for
-/// all of them: of one package alone it would build the dependencies anew, with fewer features.
+/// Everything that must hold besides the tests, cheapest first, and how long each took.
+///
+/// Commands name packages and features alike, so that cargo builds each crate once for all of them: of one package alone it would build the dependencies
+/// anew, with fewer features.
 pub(crate) fn all() -> Outcome {
-    format::all(true)?;
-    symbols::run(true)?;
-    bench::update_figures(true)?;
-    package::run()?;
-    run(&mut cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--features",
-        "benches/peers",
-        "--",
-        "-D",
-        "warnings",
-    ]))?;
-    run(cargo(&["doc", "--workspace", "--no-deps", "--features", "benches/peers"]).env("RUSTDOCFLAGS", "-D warnings"))?;
-    kernels::run(&kernels::Arguments::default())?;
-    emulated::run()?;
-    cust::run()?;
-    outside::run(&outside::Arguments::default())?;
-    benches()?;
+    const STEPS: [(&str, fn() -> Outcome); 11] = [
+        ("format", || format::all(true)),
+        ("symbols", || symbols::run(true)),
+        ("figures", || bench::update_figures(true)),
+        ("packages", package::run),
+        ("clippy", clippy),
+        ("docs", docs),
+        ("kernels", || kernels::run(&kernels::Arguments::default())),
+        ("emulated", emulated::run),
+        ("cust", cust::run),
+        ("outside", || outside::run(&outside::Arguments::default())),
+        ("benches", benches),
+    ];
+    let mut seconds = Vec::new();
+    for (name, step) in STEPS {
+        let start = Instant::now();
+        step()?;
+        seconds.push(format!("{name} {:.0}", start.elapsed().as_secs_f64()));
+    }
     evidence::report();
+    println!("seconds of each step: {}", seconds.join(", "));
     Ok(())
+}
+
+fn clippy() -> Outcome {
+    let targets = ["clippy", "--workspace", "--all-targets", "--features", "benches/peers"];
+    run(cargo(&targets).args(["--", "-D", "warnings"]))
+}
+
+fn docs() -> Outcome {
+    run(cargo(&["doc", "--workspace", "--no-deps", "--features", "benches/peers"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Every benchmark once, on small cases: on the CPU, and on the emulated device.

@@ -45,7 +45,7 @@
 //! * There is no OpenGL: with the feature `gl` a program declares objects in its place ([`Emulation`]).
 //! * Textures have no views and no gradients (`tex2DGrad`), and weights between texels are rounded to the nearest 1/256, which CUDA leaves open.
 //! * Speed, occupancy, registers, the limits of NVRTC's own C++; the legacy stream and the per-thread one are one stream.
-//!   The device has 8 multiprocessors, so that every block that occupancy promises really runs beside the others.
+//!   The device has 4 multiprocessors, so that every block that occupancy promises really runs beside the others.
 //! * An index that leaves a local array, when it stays within the thread's stack (`GPU_EMULATED_CHECKS=undefined` finds it);
 //!   of several conflicting accesses of one word the last ones alone are compared.
 //! * Where a GPU's answer is unspecified the host's rules hold: an integer division by zero ends the launch. `new` and

@@ -176,7 +176,7 @@ fn texel_attribute(attribute: c_int) -> Option<c_int> {
 }
 
 /// Few, so that as many blocks as occupancy promises really run side by side.
-pub(super) const MULTIPROCESSORS: c_int = 8;
+pub(super) const MULTIPROCESSORS: c_int = 4;
 
 /// Shared memory that a block may have when its kernel asks for it.
 pub(super) const MOST_SHARED_BYTES: u32 = 227 * 1024;
