@@ -51,7 +51,7 @@ fn rows_and_columns_are_taken(device: &Device) -> Outcome {
     Ok(())
 }
 
-/// Rows of whole packs, for which a thread computes once what they share: tables of any steps, several of them, beside leaves that differ along a row.
+/// Rows of whole packs: tables of any steps, several of them, beside leaves that differ along a row, and into one of these.
 fn rows_of_tables_in_expressions(device: &Device) -> Outcome {
     let h = Array3::from_shape_fn((5, 6, 16), |(i, j, k)| (1000 * i + 100 * j + k) as f32);
     let order = array![4i64, 0, -1, 2, 7, -8];
@@ -82,6 +82,15 @@ fn rows_of_tables_in_expressions(device: &Device) -> Outcome {
         let got = take_along_axis(&x, &a, Axis(2), outside) - flip(&x, Axis(0));
         let want = take_along_axis(host(&h), host(&along), Axis(2), outside) - flip(host(&h), Axis(0));
         same(&format!("two tables, {outside:?}"), got.eval(), want.eval())?;
+    }
+    // In place. Threads behind the last pack of a row have nothing to read.
+    for columns in [20, 1028] {
+        let table = Array2::from_shape_fn((6, columns), |(i, k)| (10_000 * i + k) as f32);
+        let x = GpuArray::from_ndarray(device, &table)?;
+        let mut sums = GpuArray::from_ndarray(device, &table)?;
+        sums += take_axis(&x, &i, Axis(0), Outside::Wrap);
+        let want = &table + &table.select(Axis(0), &[4, 0, 5, 2, 1, 4]);
+        ensure!(sums.to_ndarray()? == want, "{columns} columns in place");
     }
     Ok(())
 }

@@ -101,7 +101,8 @@ fn jobs(programs: &[Program]) -> Outcome<Vec<Job<'_>>> {
         }
         all.extend(names);
     }
-    if let Some(start) = unknown(&all, &OF_MANY_TILES) {
+    let starts = MODES.iter().flat_map(|mode| mode.without.iter().chain([&mode.tests]));
+    if let Some(start) = unknown(&all, starts) {
         return Err(format!("no name of a test begins with {start}").into());
     }
     if jobs.is_empty() {
@@ -121,8 +122,8 @@ fn shares(names: &[String], mode: Mode) -> Vec<Vec<String>> {
 }
 
 /// A beginning with which no name begins.
-fn unknown<'s>(names: &[String], starts: &[&'s str]) -> Option<&'s str> {
-    starts.iter().copied().find(|start| !names.iter().any(|name| name.starts_with(start)))
+fn unknown<'s>(names: &[String], starts: impl IntoIterator<Item = &'s &'s str>) -> Option<&'s str> {
+    starts.into_iter().copied().find(|start| !names.iter().any(|name| name.starts_with(start)))
 }
 
 fn start(program: &Program, mode: Mode) -> Command {

@@ -1,5 +1,5 @@
-//! The text of an expression on packs of places, for expressions with tables: elements that lie side by side in a table are taken at once, and what is
-//! the same for all packs of a row is computed once.
+//! The text of an expression on packs of places, for expressions with tables. Neighbours in a table are loaded as one pack. A value that does not differ
+//! along a row is computed once for all packs.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use crate::{
 enum Along {
     /// They do not: `v` is the value.
     Same,
-    /// By equal distances in a pack, `v[p] + lane * d` in i64, which wraps.
+    /// By a constant step: they are `v[p] + lane * d` in i64, which wraps.
     Even,
     /// In any way: `v[p]` is a pack.
     Any,
@@ -63,10 +63,10 @@ impl PackText<'_, '_> {
                     Along::Even => format!("v{arg}[p]"),
                     _ => format!("v{arg}"),
                 });
-                let distance = self.distance(step);
+                let difference = self.difference(step);
                 let _ = writeln!(self.text, "        {dtype} v{number}[PACKS];");
                 self.packs(&format!("v{number}[p] = {first};"));
-                let _ = writeln!(self.text, "        const {dtype} d{number} = {distance};");
+                let _ = writeln!(self.text, "        const {dtype} d{number} = {difference};");
             }
             Along::Any if step.op == Op::Gather => self.gather(number, step),
             Along::Any => {
@@ -109,8 +109,8 @@ impl PackText<'_, '_> {
         }
     }
 
-    /// The distance of neighbouring values of a step whose values have equal ones.
-    fn distance(&self, step: &Step) -> String {
+    /// The difference of neighbouring values, which is constant.
+    fn difference(&self, step: &Step) -> String {
         let [a, b, _] = step.args;
         let even = |arg: u32| self.along[arg as usize] == Along::Even;
         match step.op {

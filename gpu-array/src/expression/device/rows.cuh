@@ -1,5 +1,5 @@
-// An expression with tables over rows of whole packs: what all places of a row share is computed
-// once by each thread, which has PACKS packs of one row.
+// An expression with tables over rows of whole packs. A thread has PACKS packs of one row, and
+// computes once all that does not differ along the row.
 //
 // The axes are those of strided.cuh; a row lies along axis 0. The leaves of E::SAME have one value
 // for all places of a row. Rows are shared by 1 << `log_lanes` threads of a block; a longer row has
@@ -21,7 +21,9 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
     const uint32_t rows = uint32_t(quotient(blockIdx.x, params.parts, params.parts_divisor, false));
     const uint32_t part = blockIdx.x - rows * params.parts;
     uint64_t row = uint64_t(rows) * (THREADS >> log) + (threadIdx.x >> log);
-    if (row >= params.rows) return;
+    // The packs of a thread are 1 << `log_lanes` apart; each has a first one, or has nothing to do.
+    const uint32_t first = (part * PACKS << log) + lane;
+    if (row >= params.rows || first >= params.row_packs) return;
 
     // Offsets of the row's first element, for the outputs and for each leaf.
     int64_t offset[LEAVES + 1];
@@ -47,10 +49,11 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
     const auto &strides = params.axes.at[0].strides;
 #pragma unroll
     for (int p = 0; p < PACKS; p++) {
-        // Packs behind the row stand for its last one, and are not stored.
-        const uint32_t pack = ((part * PACKS + p) << log) + lane;
+        // In place of one behind the row stands the first: no other thread may write what this one
+        // reads. It is not stored.
+        const uint32_t pack = first + (uint32_t(p) << log);
         is_there[p] = pack < params.row_packs;
-        column[p] = int64_t(is_there[p] ? pack : params.row_packs - 1) * VECTOR_SIZE;
+        column[p] = int64_t(is_there[p] ? pack : first) * VECTOR_SIZE;
         each(in[p], [&](auto k, auto &values) {
             constexpr int K = decltype(k)::value;
             const LeafParams &leaf = params.leaves[K];

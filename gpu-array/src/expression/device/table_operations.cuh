@@ -33,23 +33,25 @@ __device__ __forceinline__ void take_pack(Pack<T, VECTOR_SIZE> &to, uint64_t add
             to.lane[lane] = take<T>(address, offsets.lane[lane], inside.lane[lane]);
     }
 }
-// The same of packs of a row, whose places are at equal distances and inside together: `offsets`
-// are those of the first places. All packs are loaded before one is looked at.
+// The elements of packs of a row, which are inside together. `offsets` are those of the first
+// elements, `step` leads from each to the next, modulo 2^64. All packs are loaded before one is
+// looked at.
 template <class T, int VECTOR_SIZE, int PACKS>
 __device__ __forceinline__ void take_row(Pack<T, VECTOR_SIZE> (&to)[PACKS], uint64_t address,
                                          const int64_t (&offsets)[PACKS], int64_t step,
                                          bool inside) {
     typedef typename Stored<T>::type S;
-    const S *first = reinterpret_cast<const S *>(address);
     bool is_whole = inside && step == 1;
 #pragma unroll
     for (int p = 0; p < PACKS; p++)
         is_whole &=
-            reinterpret_cast<uint64_t>(first + offsets[p]) % alignof(Pack<S, VECTOR_SIZE>) == 0;
+            (address + uint64_t(offsets[p]) * sizeof(S)) % alignof(Pack<S, VECTOR_SIZE>) == 0;
     if (is_whole) {
         Pack<S, VECTOR_SIZE> stored[PACKS];
 #pragma unroll
-        for (int p = 0; p < PACKS; p++) stored[p] = load_pack<S, VECTOR_SIZE>(first + offsets[p]);
+        for (int p = 0; p < PACKS; p++)
+            stored[p] =
+                load_pack<S, VECTOR_SIZE>(reinterpret_cast<const S *>(address) + offsets[p]);
 #pragma unroll
         for (int p = 0; p < PACKS; p++) {
 #pragma unroll
@@ -61,7 +63,8 @@ __device__ __forceinline__ void take_row(Pack<T, VECTOR_SIZE> (&to)[PACKS], uint
         for (int p = 0; p < PACKS; p++) {
 #pragma unroll
             for (int lane = 0; lane < VECTOR_SIZE; lane++)
-                to[p].lane[lane] = take<T>(address, offsets[p] + lane * step, inside);
+                to[p].lane[lane] =
+                    take<T>(address, add(offsets[p], multiply(int64_t(lane), step)), inside);
         }
     }
 }

@@ -126,7 +126,7 @@ fn cast_name(code: &Code<'_>, step: &Step) -> &'static str {
     if is_complex { "complex_cast" } else { "cast" }
 }
 
-/// The structure of an expression, as `loop.cuh` describes it. `same`: the leaves that have one value for all places of a pack, as bits.
+/// The structure of an expression, as `loop.cuh` describes it. `same`: the leaves that have one value for all places of a row, as bits.
 pub(crate) fn functor(code: &Code<'_>, name: &str, same: u64) -> String {
     let leaves = code.leaves.iter().map(|leaf| match leaf.memory {
         LeafMemory::Nowhere => "gpu::Index",
