@@ -43,7 +43,7 @@ struct PackText<'t, 'a> {
     code: &'t Code<'a>,
     places: &'t SourcePlaces,
     same: u64,
-    /// Of the steps so far.
+    /// How the values of each step so far differ.
     along: Vec<Along>,
     text: String,
 }

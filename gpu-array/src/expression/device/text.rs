@@ -172,7 +172,7 @@ impl SourcePlaces {
     }
 }
 
-/// The value of a step, of the values `x` of the leaves and what stands behind each of them. `operand` names the value of an earlier step.
+/// The value of a step. `x` names the values of the leaves, `lane` one of each; `operand` names the value of an earlier step.
 pub(super) fn value(
     code: &Code<'_>,
     step: &Step,
