@@ -4,12 +4,15 @@ use std::time::Instant;
 
 use crate::{Outcome, bench, cargo, cust, evidence, format, kernels, outside, package, run, suite::emulated, symbols};
 
+/// A step, by name.
+type Step = (&'static str, fn() -> Outcome);
+
 /// Everything that must hold besides the tests, cheapest first, and how long each took.
 ///
 /// Commands name packages and features alike, so that cargo builds each crate once for all of them: of one package alone it would build the dependencies
 /// anew, with fewer features.
 pub(crate) fn all() -> Outcome {
-    const STEPS: [(&str, fn() -> Outcome); 11] = [
+    const STEPS: [Step; 11] = [
         ("format", || format::all(true)),
         ("symbols", || symbols::run(true)),
         ("figures", || bench::update_figures(true)),
