@@ -152,6 +152,15 @@ fn output_address(axes: &Axes, target: &LaunchTarget<'_>, output: usize) -> u64 
     target.addresses[output].wrapping_add_signed((axes.offsets[0] * target.sizes[output] as isize) as i64)
 }
 
+fn outputs<'a>(axes: &'a Axes, target: &'a LaunchTarget<'_>) -> impl ExactSizeIterator<Item = u64> + 'a {
+    (0..target.addresses.len()).map(|output| output_address(axes, target, output))
+}
+
+/// Places of the axes from `first` on.
+fn outer_places(axes: &Axes, first: usize) -> usize {
+    (first..axes.rank()).map(|axis| axes.length(axis)).product()
+}
+
 /// The address of a leaf's first element, or the first value of a leaf without memory.
 fn leaf_address(code: &Code<'_>, axes: &Axes, leaf: usize) -> u64 {
     code.leaves[leaf].address(axes.offsets[leaf + 1])
@@ -192,7 +201,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'
     };
     LinearParams {
         head: LinearHead { count: n as u64, peel },
-        outputs: (0..target.addresses.len()).map(|output| output_address(axes, target, output)),
+        outputs: outputs(axes, target),
         leaves: code.leaves.iter().enumerate().map(leaf),
         steps: (0..code.leaves.len()).map(|leaf| step_along(axes, leaf) as i64),
         scalars: code.scalars.iter().copied(),
@@ -246,16 +255,24 @@ fn leaf_kind(code: &Code<'_>, axes: &Axes, policy: &Policy, leaf: usize, address
     }
 }
 
+/// The leaves of a loop whose threads go along axis 0.
+fn leaves<'a>(
+    code: &'a Code<'_>,
+    axes: &'a Axes,
+    policy: &'a Policy,
+) -> impl ExactSizeIterator<Item = LeafParams> + 'a {
+    (0..code.leaves.len()).map(move |leaf| {
+        let address = leaf_address(code, axes, leaf);
+        LeafParams { address, kind: leaf_kind(code, axes, policy, leaf, address) }
+    })
+}
+
 fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {
     let rank = axes.rank();
     let length = axes.length(0);
     let per_row = length.div_ceil(policy.width as usize);
-    let rows: usize = (1..rank).map(|axis| axes.length(axis)).product();
+    let rows = outer_places(axes, 1);
     let items = rows * per_row;
-    let leaf = |leaf| {
-        let address = leaf_address(code, axes, leaf);
-        LeafParams { address, kind: leaf_kind(code, axes, policy, leaf, address) }
-    };
     StridedParams {
         head: StridedHead {
             items: items as u64,
@@ -266,8 +283,8 @@ fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<
             is_packed: outputs_packed(axes, policy, target).into(),
             is_wide: (items > i32::MAX as usize).into(),
         },
-        outputs: (0..target.addresses.len()).map(|output| output_address(axes, target, output)),
-        leaves: (0..code.leaves.len()).map(leaf),
+        outputs: outputs(axes, target),
+        leaves: leaves(code, axes, policy),
         axes: axis_params(code, axes),
         scalars: code.scalars.iter().copied(),
         extra: extra(code),
@@ -280,13 +297,9 @@ fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<
 fn rows(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {
     let (rank, unroll, threads) = (axes.rank(), policy.unroll as usize, policy.threads as usize);
     let row_packs = axes.length(0) / policy.width as usize;
-    let rows: usize = (1..rank).map(|axis| axes.length(axis)).product();
+    let rows = outer_places(axes, 1);
     let lanes = row_packs.div_ceil(unroll).next_power_of_two().min(threads);
     let parts = row_packs.div_ceil(lanes * unroll);
-    let leaf = |leaf| {
-        let address = leaf_address(code, axes, leaf);
-        LeafParams { address, kind: leaf_kind(code, axes, policy, leaf, address) }
-    };
     RowsParams {
         head: RowsHead {
             rows: rows as u64,
@@ -298,8 +311,8 @@ fn rows(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>
             is_packed: outputs_packed(axes, policy, target).into(),
             is_wide: (rows > i32::MAX as usize).into(),
         },
-        outputs: (0..target.addresses.len()).map(|output| output_address(axes, target, output)),
-        leaves: (0..code.leaves.len()).map(leaf),
+        outputs: outputs(axes, target),
+        leaves: leaves(code, axes, policy),
         axes: axis_params(code, axes),
         scalars: code.scalars.iter().copied(),
         extra: extra(code),
@@ -317,7 +330,7 @@ fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_
     let rank = axes.rank();
     let tile = policy.tile as usize;
     let tiles = [axes.length(0).div_ceil(tile), axes.length(1).div_ceil(tile)];
-    let outer: usize = (2..rank).map(|axis| axes.length(axis)).product();
+    let outer = outer_places(axes, 2);
     let mut shared_bytes = 0;
     let mut shared_tiles: SmallVec<[SharedTile; 4]> = SmallVec::new();
     let mut leaf = |number: usize| {
@@ -344,7 +357,7 @@ fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_
             tiles_0: tiles[0] as u32,
             tiles_1: tiles[1] as u32,
         },
-        outputs: (0..target.addresses.len()).map(|output| output_address(axes, target, output)),
+        outputs: outputs(axes, target),
         leaves,
         tiles: shared_tiles,
         axes: axis_params(code, axes),
