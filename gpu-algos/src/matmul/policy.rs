@@ -312,7 +312,19 @@ const COMBINED: usize = 8;
 /// were tuned without it.
 const ARRIVAL: u128 = 250_000;
 
+/// Multiplications that a multiprocessor could do while a further launch begins and ends: about three microseconds.
+const FURTHER_LAUNCH: u128 = 600_000;
+
+/// Bytes of a matrix that the product with a vector reads in the time of a multiplication of one multiprocessor.
+const BYTES_PER_STEP: u128 = 16;
+
 impl MatmulTuning {
+    /// The estimated time of one row, which reads b once, in a launch of its own.
+    pub(super) fn time_of_row(problem: &MatmulProblem) -> u128 {
+        let bytes = problem.n as u128 * problem.k as u128 * problem.dtype.bytes() as u128;
+        FURTHER_LAUNCH + bytes / BYTES_PER_STEP
+    }
+
     pub(super) fn of(arch: Arch) -> &'static Self {
         tuned(&TUNING, arch)
     }

@@ -6,7 +6,10 @@ use gpu_algos::{
         ArrayError, GpuArray, bf16,
         expression::{Expr, eye},
         f16,
-        gpu_driver::{Device, Stream},
+        gpu_driver::{
+            Device, Stream,
+            emulated::{Call::Launch, Emulated},
+        },
     },
     host,
     matmul::{MatmulElement, gemm},
@@ -24,6 +27,7 @@ pub const TESTS: &[Test<Device>] = tests![
     products_of_awkward_sizes,
     products_at_edges_of_tiles,
     products_of_several_tiles,
+    products_of_a_line_more_than_whole_tiles,
     products_of_every_layout,
     ranks_of_products_follow_numpy,
     products_of_stacks_are_broadcast,
@@ -47,6 +51,8 @@ pub const TESTS: &[Test<Device>] = tests![
     captured_products_are_replayed,
     wrong_products_are_errors,
 ];
+
+pub const COUNTS: &[Test<()>] = tests![a_line_more_than_whole_tiles_is_a_second_launch];
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -140,6 +146,57 @@ pub fn products_of_several_tiles(device: &Device) -> Outcome {
         of_shapes::<f32>(device, &mut rng, &[m, k], &[k, n])?;
         of_shapes::<f64>(device, &mut rng, &[m, k], &[k, n])?;
     }
+    Ok(())
+}
+
+/// Rows and columns of which the last one is computed apart, or where there are too few for that: every type, transposed, with gaps, into a view.
+pub fn products_of_a_line_more_than_whole_tiles(device: &Device) -> Outcome {
+    let mut rng = rng(47);
+    let mut shapes = vec![[129, 70, 512], [512, 33, 129], [129, 9, 129], [65, 33, 65], [385, 0, 70]];
+    if !device.is_emulated() {
+        shapes.extend([[257, 1031, 4093], [2049, 257, 513], [8193, 100, 129]]);
+    }
+    for [m, k, n] in shapes {
+        of_shapes::<f32>(device, &mut rng, &[m, k], &[k, n])?;
+        of_shapes::<f64>(device, &mut rng, &[m, k], &[k, n])?;
+        let case = format!("{m} x {k} x {n}");
+        let mut matrix = |rows, columns| {
+            base(&Layout::whole(&[rows, columns]), &mut rng, element::<f32>).into_dimensionality::<Ix2>()
+        };
+        let (x, y) = (matrix(k, m)?, matrix(n, k)?);
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let mut whole = GpuArray::<f32, _>::full(device, (n + 1, m + 2), -7.0)?;
+        a.t().matmul(b.t()).write_into(whole.slice_mut(s![1.., ..m])?.permuted_axes_mut([1, 0])?)?;
+        let whole = whole.to_ndarray()?;
+        near(whole.slice(s![1.., ..m]).reversed_axes().into_dyn(), x.t().into_dyn(), y.t().into_dyn(), &case)?;
+        let beside = whole.slice(s![0, ..]).iter().chain(whole.slice(s![.., m..])).all(|&x| x == -7.0);
+        ensure!(beside, "{case}: an element beside the view has changed");
+        let (x, y) = (x.mapv(|x| (x * 1e9) as i64), y.mapv(|y| (y * 1e9) as i64));
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let got = a.t().matmul(b.t()).eval()?.to_ndarray()?;
+        let want = reference::matmul(&x.t(), &y.t())?;
+        ensure!(got == want, "{case}: a product of i64 differs");
+    }
+    Ok(())
+}
+
+pub fn a_line_more_than_whole_tiles_is_a_second_launch(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let launched = |m: usize, n: usize, beta: f32| -> Result<u64, Failure> {
+        let a = GpuArray::<f32, _>::full(&device, (m, 70), 0.5)?;
+        let b = GpuArray::<f32, _>::full(&device, (70, n), 2.0)?;
+        let mut c = GpuArray::<f32, _>::full(&device, (m, n), 1.0)?;
+        let before = device.emulation().ok_or("emulated")?.calls(Launch)?;
+        gemm(1.0, &a, &b, beta, &mut c)?;
+        let launches = device.emulation().ok_or("emulated")?.calls(Launch)? - before;
+        ensure!(c.to_ndarray()?.iter().all(|&c| c == 70.0 + beta), "{m} x {n}");
+        Ok(launches)
+    };
+    ensure_eq!(launched(128, 512, 0.0)?, 1);
+    ensure_eq!(launched(129, 512, 0.0)?, 2);
+    ensure_eq!(launched(512, 129, 0.0)?, 2);
+    // Only a result as it is can be a reduction.
+    ensure_eq!(launched(129, 512, 1.0)?, 1);
     Ok(())
 }
 
