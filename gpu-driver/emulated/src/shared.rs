@@ -131,18 +131,20 @@ pub(super) struct Accessor {
     pub(super) pc: usize,
 }
 
+/// A past access. Kernels touch words by the thousand, so the fewer bytes it has the more of them the caches hold.
 #[derive(Clone, Copy, Default)]
 struct Trace {
     epoch: u32,
     time: u32,
     warp_clock: u32,
+    /// The low half of the place in the code, whose high half is that of the code that finds it.
+    pc: u32,
     thread: u16,
     /// The bytes of the word.
     mask: u8,
     atomic: bool,
     /// It stands for other threads of the same warp too.
     several: bool,
-    pc: usize,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -191,18 +193,18 @@ impl Shadow {
         released: impl Fn(u16, u32, u32) -> bool,
     ) -> Result<(), Trouble> {
         let end = offset + bytes;
-        if end.div_ceil(WORD) > self.words.len() {
-            self.words.resize(end.div_ceil(WORD).next_power_of_two(), Word::default());
-        }
         let whole = offset / WORD..end.div_ceil(WORD);
-        let copies = bytes > 8 && self.words[whole].iter().any(|word| word.known(self.first_epoch) != 0);
-        for at in offset / WORD..end.div_ceil(WORD) {
+        if whole.end > self.words.len() {
+            self.words.resize(whole.end.next_power_of_two(), Word::default());
+        }
+        let (first, first_epoch) = (whole.start, self.first_epoch);
+        let words = &mut self.words[whole];
+        let copies = bytes > 8 && words.iter().any(|word| word.known(first_epoch) != 0);
+        for (at, word) in (first..).zip(words) {
             let low = offset.max(at * WORD) - at * WORD;
             let high = end.min((at + 1) * WORD) - at * WORD;
             let mask = ((1u16 << high) - (1u16 << low)) as u8;
-            if let Some(word) = self.words.get_mut(at) {
-                word.access(mask, kind, who, (self.first_epoch, copies), &released)?;
-            }
+            word.access(mask, kind, who, (first_epoch, copies), &released)?;
         }
         Ok(())
     }
@@ -238,10 +240,10 @@ impl Word {
         // An atomic result may be polled by plain reads.
         let polled = self.write.atomic && !writes;
         if conflicts(&self.write) && !polled {
-            return Err(self.write.race(true));
+            return Err(self.write.race(true, who.pc));
         }
         if writes && !atomic && conflicts(&self.read) {
-            return Err(self.read.race(false));
+            return Err(self.read.race(false, who.pc));
         }
         let now = Trace {
             epoch: who.epoch,
@@ -251,7 +253,7 @@ impl Word {
             mask,
             atomic,
             several: false,
-            pc: who.pc,
+            pc: who.pc as u32,
         };
         if writes {
             self.written = known | mask;
@@ -289,8 +291,11 @@ impl Trace {
         Trace { thread, mask, warp_clock, several: true, pc: self.pc, ..now }
     }
 
-    fn race(&self, wrote: bool) -> Trouble {
-        Trouble::Race { other: (self.thread != MANY).then_some(self.thread), wrote, pc: self.pc }
+    /// The race of this access with a later one at `pc`, which is code of the same image: less than 2^31 bytes away.
+    fn race(&self, wrote: bool, pc: usize) -> Trouble {
+        let apart = self.pc.wrapping_sub(pc as u32) as i32;
+        let own = pc.wrapping_add_signed(apart as isize);
+        Trouble::Race { other: (self.thread != MANY).then_some(self.thread), wrote, pc: own }
     }
 }
 
@@ -345,6 +350,19 @@ mod tests {
         // Other bytes of the same word are another place.
         s.access(100, 1, access::WRITE, who(1, 3), |_, _, _| false).unwrap();
         s.access(101, 1, access::WRITE, who(2, 3), |_, _, _| false).unwrap();
+    }
+
+    #[test]
+    fn a_race_tells_the_place_of_the_other_access() {
+        for (one, other) in
+            [(0x7fff_ffff_1000, 0x7fff_ffff_2000), (0x1_0000_0010, 0xffff_ff00), (0xffff_ff00, 0x1_0000_0010)]
+        {
+            let mut s = shadow();
+            s.access(0, 4, access::WRITE, Accessor { pc: one, ..who(0, 1) }, |_, _, _| false).unwrap();
+            let outcome = s.access(0, 4, READ, Accessor { pc: other, ..who(40, 1) }, |_, _, _| false);
+            assert!(matches!(outcome, Err(Trouble::Race { pc, .. }) if pc == one), "{one:#x} {other:#x}");
+        }
+        assert_eq!(size_of::<Word>(), 56);
     }
 
     #[test]
