@@ -1,8 +1,15 @@
 //! Arrays on a device in the layouts that the test helpers make.
 
+use std::env;
+
 use gpu_algos::gpu_array::{self, Element, GpuArray, GpuView, gpu_driver::Device};
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use testkit::{Layout, Outcome, Rng};
+
+/// Whether racecheck watches, which takes hundreds of times as long: of kernels whose blocks meet nowhere a few hundred blocks are enough then.
+pub fn is_under_racecheck() -> bool {
+    env::var_os("GPU_TESTS_TOOL").is_some_and(|tool| tool == "racecheck")
+}
 
 /// The view of an array of the shape [`Layout::base`].
 pub fn of_gpu<'a, T: Element>(
