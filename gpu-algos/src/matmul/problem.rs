@@ -232,14 +232,16 @@ impl MatmulProblem {
         self.batch.is_empty() && self.alpha == [one, 0] && self.beta == [0; 2]
     }
 
-    /// The product without its last row, and that row, of a matrix without leaves.
+    /// The product without its last row, and that row, of one matrix without leaves.
     pub(super) fn without_last_row(&self) -> [Self; 2] {
         let rest = self.m - 1;
+        // Axes of a stack with one matrix are no more.
+        let alone = |matrix: &Matrix| Matrix { batch: Strides::new(), ..matrix.clone() };
         let last = |matrix: &Matrix| {
             let offset = rest as isize * matrix.row * self.dtype.bytes() as isize;
-            Matrix { address: matrix.address.wrapping_add_signed(offset as i64), ..matrix.clone() }
+            Matrix { address: matrix.address.wrapping_add_signed(offset as i64), ..alone(matrix) }
         };
-        let row = Self { m: 1, a: last(&self.a), c: last(&self.c), ..self.clone() };
+        let row = Self { m: 1, a: last(&self.a), b: alone(&self.b), c: last(&self.c), ..self.clone() };
         [Self { m: rest, ..self.clone() }, row]
     }
 

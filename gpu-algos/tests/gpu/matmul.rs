@@ -163,6 +163,8 @@ pub fn products_of_a_line_more_than_whole_tiles(device: &Device) -> Outcome {
     for [m, k, n] in shapes {
         of_shapes::<f32>(device, &mut rng, &[m, k], &[k, n])?;
         of_shapes::<f64>(device, &mut rng, &[m, k], &[k, n])?;
+        // A stack of one matrix.
+        of_shapes::<f32>(device, &mut rng, &[1, m, k], &[1, 1, k, n])?;
         let case = format!("{m} x {k} x {n}");
         let mut matrix = |rows, columns| {
             base(&Layout::whole(&[rows, columns]), &mut rng, element::<f32>).into_dimensionality::<Ix2>()
