@@ -11,6 +11,10 @@ pub const TENSOR_COPY: Header = Header { name: "tensor_copy.cuh", text: include_
 /// are [`Program::architecture_specific`](crate::Program::architecture_specific); elsewhere by each thread. Needs [`TENSOR_COPY`].
 pub const WARPGROUP: Header = Header { name: "warpgroup.cuh", text: include_str!("prelude/warpgroup.cuh") };
 
+/// The C++ type `gpu::SharedAddress`: an address in shared memory of 32 bits, for loops in which pointers of 64 bits cost instructions and registers.
+pub const SHARED_ADDRESS: Header =
+    Header { name: "shared_address.cuh", text: include_str!("prelude/shared_address.cuh") };
+
 /// The arrangement of a box in shared memory: its rows have as many bytes, and their chunks of 16 bytes change places so that a column of chunks lies
 /// in different banks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

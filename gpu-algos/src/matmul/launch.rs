@@ -5,7 +5,8 @@ use gpu_array::{
     DType,
     expression::{HEADERS, MAX_AXES, loop_program},
     gpu_driver::{
-        COMPLEX, Device, GeneratedKernel, Header, KernelSpace, Program, Stream, TENSOR_COPY, TensorMap, WARPGROUP,
+        COMPLEX, Device, GeneratedKernel, Header, KernelSpace, Program, SHARED_ADDRESS, Stream, TENSOR_COPY, TensorMap,
+        WARPGROUP,
     },
 };
 use smallvec::SmallVec;
@@ -154,7 +155,7 @@ pub(super) fn program(dtype: DType, policy: &MatmulPolicy, epilogue: Option<Epil
     if !policy.tile.is_of_boxes() {
         return program_with(MATMUL, dtype, template, &text, &headers);
     }
-    headers.extend([TENSOR_COPY, WARPGROUP, warpgroup::PARAMS, warpgroup::BOX_STAGES, MATMUL]);
+    headers.extend([SHARED_ADDRESS, TENSOR_COPY, WARPGROUP, warpgroup::PARAMS, warpgroup::BOX_STAGES, MATMUL]);
     let tile = format!("gpu::matmul::BoxTile<{}>", policy.tile.text());
     let (threads, bytes) = (policy.tile.threads(), policy.tile.shared_bytes(dtype));
     let text = format!(

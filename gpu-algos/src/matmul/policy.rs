@@ -268,7 +268,7 @@ const DOUBLE: &[MatmulTile] = &[
 /// 2.6 ms. Four warps in place of eight: 512 8.4, 1024 46. Clusters of two that share boxes: 512 21, 1024 61, 4096 2.7 ms. 64 x 64 with two parts of k
 /// that a cluster adds in shared memory: 512 9.0. Pairs read at once need moves of registers for products of 8.
 pub(super) const BOXES: &[MatmulTile] = &[
-    MatmulTile::new([128, 128, 16], (8, 8), 6).speed(1, 1, 99).of_boxes(),
+    MatmulTile::new([128, 128, 32], (8, 8), 3).speed(1, 1, 99).of_boxes(),
     MatmulTile::new([64, 128, 32], (4, 8), 4).speed(1, 1, 97).of_boxes(),
     MatmulTile::new([64, 64, 32], (4, 4), 6).speed(1, 1, 91).of_boxes(),
     MatmulTile::new([64, 32, 32], (2, 4), 8).speed(1, 1, 78).of_boxes(),

@@ -21,6 +21,7 @@
 #pragma once
 #include "box_stages.cuh"
 #include "matmul.cuh"
+#include "shared_address.cuh"
 #include "warpgroup.cuh"
 
 namespace gpu {
@@ -98,22 +99,20 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct OnBoxes {
     }
 
     // Step `step` of the tiles at `left` and `right`, from the places of the warp in them on.
-    static __device__ __forceinline__ void load(Fragment &to, const unsigned char *left,
-                                                const unsigned char *right, uint32_t in_left,
+    static __device__ __forceinline__ void load(Fragment &to, SharedAddress left,
+                                                SharedAddress right, uint32_t in_left,
                                                 uint32_t in_right, int step) {
 #pragma unroll
         for (int q = 0; q < STEP_K / 4; q++) {
             const int four = step * (STEP_K / 4) + q;
 #pragma unroll
             for (int i = 0; i < THREAD_M; i++) {
-                to.rows[i / 2][2 * q + i % 2] = *reinterpret_cast<const double *>(
-                    left + Left::behind(in_left, i / 2, i % 2, four));
+                left.behind(Left::behind(in_left, i / 2, i % 2, four))
+                    .load(to.rows[i / 2][2 * q + i % 2]);
             }
 #pragma unroll
-            for (int n = 0; n < THREAD_N / 2; n++) {
-                to.columns[n][q] = *reinterpret_cast<const double *>(
-                    right + Right::behind(in_right, n / 2, n % 2, four));
-            }
+            for (int n = 0; n < THREAD_N / 2; n++)
+                right.behind(Right::behind(in_right, n / 2, n % 2, four)).load(to.columns[n][q]);
         }
     }
 
@@ -200,26 +199,30 @@ __device__ __forceinline__ void multiply_part(Stages<BoxTile<Tile>> &stages, Blo
     static_assert(ALL % 2 == 0, "fragment 0 belongs to the first step of each stage");
     const uint32_t in_left = opaque(Unit::Left::first(sums.warp_row)),
                    in_right = opaque(Unit::Right::first(sums.warp_column));
+    const SharedAddress memory(stages.memory);
+    // The fragment of step `step` of the present stage.
+    const auto load = [&](typename Unit::Fragment &to, int step) {
+        const SharedAddress tiles =
+            memory.behind(stages.at * Boxes::STAGE_BYTES + step / STEPS * Boxes::PART_BYTES);
+        Unit::load(to, tiles, tiles.behind(Boxes::LEFT_BYTES), in_left, in_right, step % STEPS);
+    };
     typename Unit::Fragment fragments[2];
     if (share.count > 0) {
         stages.arrived[stages.at].wait(stages.parity);
-        Unit::load(fragments[0], stages.left(), stages.right(), in_left, in_right, 0);
+        load(fragments[0], 0);
     }
 #pragma unroll 1
     for (int left = share.count; left > 0; left -= Tile::BLOCK_K) {
         const int here = stages.at;
 #pragma unroll
         for (int step = 0; step < ALL; step++) {
-            const int box = (step + 1) % ALL / STEPS * Boxes::PART_BYTES;
             bool is_there = true;
             if (step == ALL - 1) {
                 stages.advance();
                 is_there = left > Tile::BLOCK_K;
                 if (is_there) stages.arrived[stages.at].wait(stages.parity);
             }
-            if (is_there)
-                Unit::load(fragments[(step + 1) % 2], stages.left() + box, stages.right() + box,
-                           in_left, in_right, (step + 1) % STEPS);
+            if (is_there) load(fragments[(step + 1) % 2], (step + 1) % ALL);
             Unit::add(sums.at, fragments[step % 2]);
         }
         stages.release(here);
