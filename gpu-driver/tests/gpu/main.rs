@@ -131,6 +131,7 @@ fn main() -> ExitCode {
         scratch_of_forked_streams_is_not_shared,
         error_scratch_within_scratch,
         boxes_are_copied_with_zeros_around_the_tensor,
+        shared_memory_is_read_by_addresses_of_32_bits,
         tiles_are_multiplied_exactly,
         rows_in_registers_are_multiplied_exactly,
         error_a_map_that_breaks_a_rule,

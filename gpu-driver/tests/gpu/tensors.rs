@@ -1,10 +1,10 @@
 //! Copies of boxes of tensors into shared memory, and products of the tiles there.
 
-use std::ffi::c_void;
+use std::{ffi::c_void, fmt::Debug, ops::Mul};
 
 use gpu_driver::{
-    Device, DeviceVec, DriverError, GeneratedKernel, KernelSpace, LaunchConfig, Program, Swizzle, TENSOR_COPY,
-    TensorLayout, TensorMap, WARPGROUP,
+    Device, DevicePod, DeviceVec, DriverError, GeneratedKernel, KernelSpace, LaunchConfig, Module, Program,
+    SHARED_ADDRESS, Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP,
 };
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -310,6 +310,53 @@ pub fn rows_in_registers_are_multiplied_exactly(device: &Device) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Values of each type come back from where they lie in shared memory, also from behind another address and after they were overwritten.
+pub fn shared_memory_is_read_by_addresses_of_32_bits(device: &Device) -> Outcome {
+    const TEXT: &str = "\
+#include \"shared_address.cuh\"
+template <class T> __device__ void read(const T *x, T *y) {
+    SHARED_DYNAMIC(T, memory);
+    const gpu::SharedAddress first(memory);
+    for (int round = 1; round <= 2; round++) {
+        memory[threadIdx.x] = x[threadIdx.x] * T(round);
+        __syncthreads();
+        // That of the neighbour, around the end.
+        first.behind((threadIdx.x + 1) % blockDim.x * sizeof(T)).load(y[threadIdx.x + (round - 1) * blockDim.x]);
+        __syncthreads();
+    }
+}
+extern \"C\" __global__ void of_f32(const float *x, float *y) { read(x, y); }
+extern \"C\" __global__ void of_f64(const double *x, double *y) { read(x, y); }
+extern \"C\" __global__ void of_u32(const uint32_t *x, uint32_t *y) { read(x, y); }
+extern \"C\" __global__ void of_u64(const uint64_t *x, uint64_t *y) { read(x, y); }
+";
+    fn check<T: DevicePod + PartialEq + Debug + From<u16> + Mul<Output = T> + Default>(
+        device: &Device,
+        name: &str,
+    ) -> Outcome {
+        let binary = Program::new("shared.cu", TEXT)
+            .header(SHARED_ADDRESS.name, SHARED_ADDRESS.text)
+            .option("-default-device")
+            .compile(device.arch())?;
+        let (kernel, stream) = (Module::load(device, &binary)?.function(name)?, device.stream());
+        let values: Vec<T> = (1..=96_u16).map(T::from).collect();
+        let x = DeviceVec::from_slice(&stream, &values)?;
+        let mut y = DeviceVec::<T>::zeros(&stream, 192)?;
+        let config = LaunchConfig { grid: 1.into(), block: 96.into(), shared_bytes: 96 * size_of::<T>() as u32 };
+        // SAFETY: reads x[..96], writes y[..192], in as much shared memory as 96 values take.
+        unsafe { kernel.launch(config, (x.input(), y.output()), &stream)? };
+        let want: Vec<T> = (1..=2_u16)
+            .flat_map(|round| (0..96_u16).map(move |at| T::from((at + 1) % 96 + 1) * T::from(round)))
+            .collect();
+        ensure_eq!((name, y.to_vec()?), (name, want));
+        Ok(())
+    }
+    check::<f32>(device, "of_f32")?;
+    check::<f64>(device, "of_f64")?;
+    check::<u32>(device, "of_u32")?;
+    check::<u64>(device, "of_u64")
 }
 
 pub fn error_a_map_that_breaks_a_rule(device: &Device) -> Outcome {
