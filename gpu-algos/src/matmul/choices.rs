@@ -4,7 +4,7 @@ use gpu_array::DType;
 
 use super::{
     params::launch,
-    plan::{LineApart, MatmulPlan, TilePlan, Wanted, choose},
+    plan::{MatmulPlan, Wanted, choose},
     precision::Precision,
     problem::{MatmulProblem, MatmulShape},
     warpgroup::{self, Products},
@@ -39,8 +39,7 @@ fn problem(dtype: DType, [a, b]: [&[usize]; 2], layout: usize) -> Result<MatmulP
     let a = shape.left(&ArrayLayout { address: left, shape: a, strides: &a_strides });
     let b = shape.right(&ArrayLayout { address: right, shape: b, strides: &b_strides });
     let c = shape.target(&ArrayLayout { address: target, shape: &result, strides: &c_strides });
-    let one = if dtype == DType::F64 { 1.0_f64.to_bits() } else { 1.0_f32.to_bits().into() };
-    Ok(MatmulProblem::new(dtype, &shape, [a, b, c], [[one, 0], [0; 2]]))
+    Ok(MatmulProblem::new(dtype, &shape, [a, b, c], [[1, 0], [0; 2]]))
 }
 
 fn chosen(dtype: DType, shapes: [&[usize]; 2], layout: usize, limits: &DeviceLimits) -> String {
@@ -51,17 +50,12 @@ fn chosen(dtype: DType, shapes: [&[usize]; 2], layout: usize, limits: &DeviceLim
     match choose("matmul", &problem, Wanted::default(), limits) {
         Ok(MatmulPlan::Stack(policy)) => format!("{} {}", policy.template(dtype), described(&policy.launch(&problem))),
         Ok(MatmulPlan::Warps(plan)) => format!("{} {}", warps::template(dtype), described(&plan.launch(&problem))),
-        Ok(MatmulPlan::Tiles(plan)) => of_tiles(&problem, &plan),
-        Ok(MatmulPlan::LineApart(LineApart { rest, tiles, line, .. })) => {
-            format!("a row of {} terms apart, {} x {} {}", line.k, rest.m, rest.n, of_tiles(&rest, &tiles))
+        Ok(MatmulPlan::Tiles(plan)) => {
+            let (kernel, splits) = (plan.policy.template(dtype), plan.grid.splits);
+            format!("{kernel} splits {splits} {}", described(&launch(&problem, &plan)))
         }
         Err(error) => error.to_string(),
     }
-}
-
-fn of_tiles(problem: &MatmulProblem, plan: &TilePlan) -> String {
-    let (kernel, splits) = (plan.policy.template(problem.dtype), plan.grid.splits);
-    format!("{kernel} splits {splits} {}", described(&launch(problem, plan)))
 }
 
 /// The choice among tensor cores and the other kernels.

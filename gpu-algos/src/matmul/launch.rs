@@ -5,8 +5,7 @@ use gpu_array::{
     DType,
     expression::{HEADERS, MAX_AXES, loop_program},
     gpu_driver::{
-        COMPLEX, Device, GeneratedKernel, Header, KernelSpace, Program, SHARED_ADDRESS, Stream, TENSOR_COPY, TensorMap,
-        WARPGROUP,
+        COMPLEX, Device, GeneratedKernel, Header, KernelSpace, Program, SHARED_ADDRESS, Stream, TENSOR_COPY, WARPGROUP,
     },
 };
 use smallvec::SmallVec;
@@ -14,18 +13,17 @@ use smallvec::SmallVec;
 use super::{
     epilogue::{EPILOGUE, EpilogueText, PlacedEpilogue, ProductEpilogue},
     params::{PARAMS, check_text, launch},
-    plan::{LineApart, MatmulPlan, TilePlan, Wanted, choose},
+    plan::{MatmulPlan, Wanted, choose},
     policy::{MatmulPolicy, PACK_BYTES},
     precision::{Precision, RequestedPrecision},
-    problem::{MatmulProblem, MatmulShape},
+    problem::MatmulProblem,
     stack::StackPolicy,
-    vectors,
     warpgroup::{self, Products},
     warps::WarpPlan,
 };
 use crate::{
     AlgoError, Result,
-    common::launch::{DeviceLimits, Launch, with_headers},
+    common::launch::{DeviceLimits, with_headers},
 };
 
 pub(super) const MATMUL: Header = Header { name: "matmul.cuh", text: include_str!("device/matmul.cuh") };
@@ -97,17 +95,17 @@ pub(super) fn run(
         }
     }
     let (kernel, launch, mut maps) = match plan {
-        // What neither computes around a product.
-        MatmulPlan::Stack(_) | MatmulPlan::LineApart(_) if epilogue.is_some() => return Ok(false),
+        MatmulPlan::Stack(_) if epilogue.is_some() => return Ok(false),
         MatmulPlan::Stack(policy) => (policy.kernel(problem.dtype, device)?, policy.launch(problem), None),
         MatmulPlan::Warps(plan) => (WarpPlan::kernel(problem.dtype, device)?, plan.launch(problem), None),
-        MatmulPlan::Tiles(plan) => of_tiles(problem, &plan, epilogue, stream)?,
-        MatmulPlan::LineApart(LineApart { rest, tiles, line, .. }) => {
-            // All that can fail besides a launch comes before the first one.
-            let tiles = of_tiles(&rest, &tiles, None, stream)?;
-            let shape = MatmulShape::of_matrices(line.m, line.n, line.k);
-            vectors::run(op, line.dtype, &shape, [&line.a, &line.b, &line.c], homes, stream)?;
-            tiles
+        MatmulPlan::Tiles(plan) => {
+            let epilogue = epilogue.map(|epilogue| epilogue.placed(problem, PACK_BYTES / problem.dtype.bytes()));
+            let mut launch = launch(problem, &plan);
+            if let Some(epilogue) = epilogue {
+                epilogue.write(&mut launch.params);
+            }
+            let maps = plan.boxed.as_ref().map(|boxed| boxed.maps(&plan.policy.tile, stream)).transpose()?;
+            (kernel(problem.dtype, &plan.policy, epilogue, device)?, launch, maps)
         }
     };
     let maps = maps.as_mut().map_or(&mut [][..], |maps| &mut maps[..]);
@@ -116,22 +114,6 @@ pub(super) fn run(
     // exclusively, but for leaves that have each element at its place in c, as `Around` says), and their homes come before the launch.
     unsafe { launch.enqueue_with(maps, &kernel, homes, stream)? };
     Ok(true)
-}
-
-/// The kernel of a plan, its launch, and the maps of the boxes that it copies.
-fn of_tiles(
-    problem: &MatmulProblem,
-    plan: &TilePlan,
-    epilogue: Option<&ProductEpilogue<'_, '_>>,
-    stream: &Stream,
-) -> Result<(GeneratedKernel, Launch, Option<[TensorMap; 2]>)> {
-    let epilogue = epilogue.map(|epilogue| epilogue.placed(problem, PACK_BYTES / problem.dtype.bytes()));
-    let mut launch = launch(problem, plan);
-    if let Some(epilogue) = epilogue {
-        epilogue.write(&mut launch.params);
-    }
-    let maps = plan.boxed.as_ref().map(|boxed| boxed.maps(&plan.policy.tile, stream)).transpose()?;
-    Ok((kernel(problem.dtype, &plan.policy, epilogue, stream.device())?, launch, maps))
 }
 
 fn kernel(

@@ -45,7 +45,7 @@
 //! products do not have.
 //! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`), and so have products of many tiles
 //! with few values along k (`warps.rs`, `device/matmul_warps.cuh`). Products with vectors are
-//! reductions (`vectors.rs`), and so is a row or column that is one more than whole tiles have, where `plan.rs` expects that to be faster. [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
+//! reductions (`vectors.rs`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
 //! [`einsum`](mod@crate::einsum) takes labels of axes instead.
 
 mod boxes;

@@ -1,7 +1,5 @@
 //! The one decision of a product: the kernel, its template arguments and the grid.
 
-use smallvec::SmallVec;
-
 use super::{
     boxes::BoxedOperands,
     policy::{MatmulPolicy, MatmulTuning},
@@ -24,20 +22,6 @@ pub(super) enum MatmulPlan {
     Warps(WarpPlan),
     /// A block computes a tile, or a part of one.
     Tiles(TilePlan),
-    /// As [`MatmulPlan::Tiles`], but for the last row or column, which is a product with a vector: 256 rows are two tiles, and 257 would be three.
-    LineApart(LineApart),
-}
-
-/// A product in two launches.
-#[derive(Clone, Debug)]
-pub(super) struct LineApart {
-    /// All but the last row or column.
-    pub(super) rest: MatmulProblem,
-    pub(super) tiles: TilePlan,
-    /// The last row, or the last column as the row of the transposed product.
-    pub(super) line: MatmulProblem,
-    /// The estimated time of both.
-    time: u128,
 }
 
 /// The kernel whose blocks compute tiles, and its grid.
@@ -74,13 +58,9 @@ impl MatmulPlan {
             Self::Stack(_) => None,
             Self::Warps(plan) => Some(plan.time),
             Self::Tiles(plan) => Some(plan.time),
-            Self::LineApart(plan) => Some(plan.time),
         }
     }
 }
-
-/// Rows and columns that whole tiles have, also of the smaller ones.
-const WHOLE: usize = 64;
 
 /// What a product asks of its kernel.
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,40 +88,11 @@ pub(super) fn choose(
         (Some(policy), _) => Ok(MatmulPlan::Stack(policy)),
         (None, warps) => {
             let tiles = tiles(op, problem, device)?;
-            let apart = LineApart::of(op, problem, device)?.filter(|plan| !wanted.tiles && plan.time < tiles.time);
-            let least = apart.as_ref().map_or(tiles.time, |plan| plan.time);
-            Ok(match (warps.filter(|plan| plan.time < least), apart) {
-                (Some(plan), _) => MatmulPlan::Warps(plan),
-                (None, Some(plan)) => MatmulPlan::LineApart(plan),
-                (None, None) => MatmulPlan::Tiles(tiles),
+            Ok(match warps.filter(|plan| plan.time < tiles.time) {
+                Some(plan) => MatmulPlan::Warps(plan),
+                None => MatmulPlan::Tiles(tiles),
             })
         }
-    }
-}
-
-impl LineApart {
-    /// The faster of the plans without the last row and without the last column, where one of them leaves whole tiles.
-    ///
-    /// # Errors
-    /// `TooLarge`.
-    fn of(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<Option<Self>> {
-        let is_one_more = |length: usize| length > WHOLE && length % WHOLE == 1;
-        let (rows, columns) = (is_one_more(problem.m), is_one_more(problem.n));
-        if !(rows || columns) || !problem.is_of_matrices_alone() {
-            return Ok(None);
-        }
-        let of_rows = rows.then(|| problem.without_last_row());
-        let of_columns = columns.then(|| {
-            let [rest, line] = problem.transposed().without_last_row();
-            [rest.transposed(), line]
-        });
-        let plans = of_rows.into_iter().chain(of_columns).map(|[rest, line]| {
-            let tiles = tiles(op, &rest, device)?;
-            let time = tiles.time + MatmulTuning::time_of_row(&line);
-            Ok(Self { rest, tiles, line, time })
-        });
-        let plans = plans.collect::<Result<SmallVec<[Self; 2]>>>()?;
-        Ok(plans.into_iter().min_by_key(|plan| plan.time))
     }
 }
 

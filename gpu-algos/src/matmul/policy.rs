@@ -221,7 +221,7 @@ pub(super) struct MatmulTuning {
 ///
 /// H200, the time of flat products in us, with the launch: 8192 x 32 results of 8192 terms 145 (128 x 32, six blocks a tile; four 159, 8 x 8 sums of a
 /// thread 154, 256 x 32 156), 257 x 4093 of 1031 terms 80 (32 x 256, three blocks a tile; 64 x 128 86 to 88), 131072 x 64 of 64 terms 48 to 50 (128 x
-/// 64, 64 x 64 and 256 x 64 alike).
+/// 64, 64 x 64 and 256 x 64 alike). 257 x 4093 without its last row, which a reduction computes in a launch of its own, takes 100.
 const NARROW: &[MatmulTile] = &[
     MatmulTile::new([128, 256, 16], (16, 8), 3).speed(1, 1, 96),
     MatmulTile::new([128, 128, 16], (8, 8), 3).speed(1, 1, 88),
@@ -256,12 +256,11 @@ const DOUBLE: &[MatmulTile] = &[
 
 /// f64 on Hopper, where a warp of its own copies boxes of both operands.
 ///
-/// H200, of cuBLAS 13.1's speed, graphs of launches in turn, as NVRTC compiles it: 0.84 at 128 (3.4 us), 0.81 at 256 (4.7), 0.93 at 512 (8.4 us, cuBLAS
-/// 7.8), 0.92 at 1024 (44.2 and 39.7), 0.80 at 1536, 0.94 at 2048, 0.92 at 4096 (2.68 ms and 2.48) and 0.90 at 8192 (21.7 and 19.3 ms). nvcc makes faster
-/// code of the same text, which adds fewer addresses: 0.88, 0.84, 0.96, 0.98, 0.87, 1.00, 0.98 and 0.97, with the largest tile of 32 values along k a
-/// stage, which spills with NVRTC. At 4096 tensor cores are then busy 95.7 % of the time (cuBLAS 97.8 %, at a lower clock). The efficiencies are the slopes
-/// of a program of its own: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of 32 x 32 (one alone 1.13); begin and end are 2 to
-/// 4 us. Warps of 16 x 16 read as many bytes of shared memory as there are cycles for.
+/// H200, of cuBLAS 13.1's speed, one round: 1.10 at 512 (7.15 us, cuBLAS 7.90), 0.98 at 1024 (40.7 and 40.0), 1.02 at 4096 (2.24 ms and 2.29) and 1.02 at
+/// 8192 (19.2 and 19.6 ms). With pointers in place of `gpu::SharedAddress` NVRTC computes with 64 bits what lies in 32, and the loop of the largest tile has
+/// 263 instructions in place of 164, with 32 values along k 480 in place of 299, of which 72 are loads of spilled registers: 1.04, 0.93, 0.95 and 0.96 with 16
+/// values along k. The efficiencies are the slopes of a program of its own: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of
+/// 32 x 32 (one alone 1.13); begin and end are 2 to 4 us. Warps of 16 x 16 read as many bytes of shared memory as there are cycles for.
 ///
 /// Tried: products of 4, 8 and 16 values along k have the same times at 4096, 16 spill there; 512 takes 9.6, 9.5 and 8.5 us, and 7.3 with 32 in place of
 /// 16 values along k a stage. Copies by a thread of a warp that multiplies: 512 9.4, 1024 53, 4096 3.1 ms, with two blocks of 128 x 64 a multiprocessor
@@ -312,19 +311,7 @@ const COMBINED: usize = 8;
 /// were tuned without it.
 const ARRIVAL: u128 = 250_000;
 
-/// Multiplications that a multiprocessor could do while a further launch begins and ends: about three microseconds.
-const FURTHER_LAUNCH: u128 = 600_000;
-
-/// Bytes of a matrix that the product with a vector reads in the time of a multiplication of one multiprocessor.
-const BYTES_PER_STEP: u128 = 16;
-
 impl MatmulTuning {
-    /// The estimated time of one row, which reads b once, in a launch of its own.
-    pub(super) fn time_of_row(problem: &MatmulProblem) -> u128 {
-        let bytes = problem.n as u128 * problem.k as u128 * problem.dtype.bytes() as u128;
-        FURTHER_LAUNCH + bytes / BYTES_PER_STEP
-    }
-
     pub(super) fn of(arch: Arch) -> &'static Self {
         tuned(&TUNING, arch)
     }

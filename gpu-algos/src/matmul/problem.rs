@@ -57,11 +57,6 @@ impl MatmulShape {
         Ok(shape)
     }
 
-    /// The shape of the product of two matrices.
-    pub(super) fn of_matrices(m: usize, n: usize, k: usize) -> Self {
-        Self { batch: Lengths::new(), m, n, k, has_rows: true, has_columns: true }
-    }
-
     /// The shape of the result.
     pub(crate) fn result(&self) -> Lengths {
         let (rows, columns) = (self.has_rows.then_some(self.m), self.has_columns.then_some(self.n));
@@ -220,29 +215,6 @@ impl MatmulProblem {
         let mut problem = self.clone();
         problem.transpose();
         problem
-    }
-
-    /// Whether it is one matrix, which is neither scaled nor added to c.
-    pub(super) fn is_of_matrices_alone(&self) -> bool {
-        let one = match self.dtype {
-            DType::F32 | DType::C64 => 1.0_f32.to_bits().into(),
-            DType::F64 | DType::C128 => 1.0_f64.to_bits(),
-            _ => 1,
-        };
-        self.batch.is_empty() && self.alpha == [one, 0] && self.beta == [0; 2]
-    }
-
-    /// The product without its last row, and that row, of one matrix without leaves.
-    pub(super) fn without_last_row(&self) -> [Self; 2] {
-        let rest = self.m - 1;
-        // Axes of a stack with one matrix are no more.
-        let alone = |matrix: &Matrix| Matrix { batch: Strides::new(), ..matrix.clone() };
-        let last = |matrix: &Matrix| {
-            let offset = rest as isize * matrix.row * self.dtype.bytes() as isize;
-            Matrix { address: matrix.address.wrapping_add_signed(offset as i64), ..alone(matrix) }
-        };
-        let row = Self { m: 1, a: last(&self.a), b: alone(&self.b), c: last(&self.c), ..self.clone() };
-        [Self { m: rest, ..self.clone() }, row]
     }
 
     /// Computes the transposed result: c' = b' a'.

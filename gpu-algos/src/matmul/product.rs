@@ -191,8 +191,8 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     /// One launch, of 2 m n k operations for each matrix, and one for each factor that is copied ([`Matmul`](super::Matmul), Layouts): a copy of a
     /// broadcast factor has all its elements. A factor that is an expression is computed first, by a launch into an array. If there are too
     /// few tiles of the result for the device, several blocks share each, and scratch memory of the stream holds their sums. Products with a row or
-    /// a column are reductions, which read the matrix once and round no more than [`dot`](crate::Reductions::dot) does; so is the last of 257 rows or
-    /// columns, in a launch of its own, where that takes less time than one more row of tiles. The first product of this form compiles or loads its kernel.
+    /// a column are reductions, which read the matrix once and round no more than [`dot`](crate::Reductions::dot) does. The first product of this form
+    /// compiles or loads its kernel.
     ///
     /// # Errors
     /// `NoAxes` for a value without axes, `InnerLength` if the columns of a are not as many as the rows of b, `Stacks` for stacks that do not
@@ -214,8 +214,8 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     /// Computes the product into an existing array or view of its shape, with any strides. Does not wait.
     ///
     /// # Errors
-    /// As [`MatrixProduct::eval`]; `OutShape`. After an error the array is unchanged, unless the second of two launches failed, or the stream of the product
-    /// and that of the array could not be joined after the launch: then it may have been written.
+    /// As [`MatrixProduct::eval`]; `OutShape`. After an error the array is unchanged, unless the stream of the product and that of the array could not
+    /// be joined after the launch: then it may have been written.
     pub fn write_into<'t>(&self, target: impl Into<GpuViewMut<'t, T, K>>) -> Result<()>
     where
         K: 't,

@@ -41,11 +41,7 @@ pub(super) fn run(
     homes: &[&Stream],
     stream: &Stream,
 ) -> Result<()> {
-    let axes = |matrix: &Matrix, last: [isize; 3]| {
-        // Strides that are not those of the shape would lead anywhere.
-        assert_eq!(matrix.batch.len(), shape.batch.len(), "the axes of the stack");
-        matrix.batch.iter().copied().chain(last).collect::<Strides>()
-    };
+    let axes = |matrix: &Matrix, last: [isize; 3]| matrix.batch.iter().copied().chain(last).collect::<Strides>();
     let source = Products {
         dtype,
         shape: shape.batch.iter().copied().chain([shape.m, shape.n, shape.k]).collect(),

@@ -118,7 +118,6 @@ fn main() -> ExitCode {
         .group("counts", emulated(), require, within::COUNTS)
         .group("counts", emulated(), require, map_rows::COUNTS)
         .group("counts", emulated(), require, masked::COUNTS)
-        .group("counts", emulated(), require, matmul::COUNTS)
         .group("counts", emulated(), require, matmul_epilogues::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
