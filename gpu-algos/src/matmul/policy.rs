@@ -257,7 +257,7 @@ const DOUBLE: &[MatmulTile] = &[
 /// f64 on Hopper, where a warp of its own copies boxes of both operands.
 ///
 /// H200, of cuBLAS 13.1's speed, one round: 1.10 at 512 (7.15 us, cuBLAS 7.90), 0.98 at 1024 (40.7 and 40.0), 1.02 at 4096 (2.24 ms and 2.29) and 1.02 at
-/// 8192 (19.2 and 19.6 ms). With pointers in place of `gpu::SharedAddress` NVRTC computes with 64 bits what lies in 32, and the loop of the largest tile has
+/// 8192 (19.2 and 19.6 ms). With pointers in place of `gpu::SharedAddress` NVRTC computes addresses of 32 bits with 64, and the loop of the largest tile has
 /// 263 instructions in place of 164, with 32 values along k 480 in place of 299, of which 72 are loads of spilled registers: 1.04, 0.93, 0.95 and 0.96 with 16
 /// values along k. The efficiencies are the slopes of a program of its own: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of
 /// 32 x 32 (one alone 1.13); begin and end are 2 to 4 us. Warps of 16 x 16 read as many bytes of shared memory as there are cycles for.

@@ -40,6 +40,7 @@ mod launch;
 mod memory;
 mod random;
 mod runtime;
+mod set;
 mod settings;
 mod shared;
 mod signal;
