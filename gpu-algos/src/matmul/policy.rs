@@ -221,7 +221,7 @@ pub(super) struct MatmulTuning {
 ///
 /// H200, the time of flat products in us, with the launch: 8192 x 32 results of 8192 terms 145 (128 x 32, six blocks a tile; four 159, 8 x 8 sums of a
 /// thread 154, 256 x 32 156), 257 x 4093 of 1031 terms 80 (32 x 256, three blocks a tile; 64 x 128 86 to 88), 131072 x 64 of 64 terms 48 to 50 (128 x
-/// 64, 64 x 64 and 256 x 64 alike). 257 x 4093 without its last row, which a reduction computes in a launch of its own, takes 100.
+/// 64, 64 x 64 and 256 x 64 alike). 257 x 4093 with the last row as a reduction, in a launch of its own, 100.
 const NARROW: &[MatmulTile] = &[
     MatmulTile::new([128, 256, 16], (16, 8), 3).speed(1, 1, 96),
     MatmulTile::new([128, 128, 16], (8, 8), 3).speed(1, 1, 88),

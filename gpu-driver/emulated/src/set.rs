@@ -1,7 +1,7 @@
 //! Sets of the threads of a block.
 
 /// Most threads of a block.
-pub(super) const MAX_THREADS: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// A set of threads of a block. Each turn asks for its size and for a member, so both are found without a look at every word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
