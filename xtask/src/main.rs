@@ -50,7 +50,7 @@ enum Command {
     /// Compile every kernel of every registry for sm_80, sm_90 and sm_100, print the resources that the machine code takes, and fail where it takes
     /// more than its recorded budget (says that it cannot without NVRTC).
     Kernels(kernels::Arguments),
-    /// Run the device tests on the emulated device with blocks that take turns; its own without access checks, and with checks of undefined behaviour.
+    /// Run the emulated device's own tests without access checks and with checks of undefined behaviour, and sums of f32 without access checks.
     Emulated,
     /// Build the release test, bench, example and measuring programs, with those of peers, into a folder that runs without a Rust
     /// toolchain.

@@ -22,6 +22,8 @@ pub enum Blocks {
     Sequential,
     /// Several at once, switching at atomic operations and fences.
     Interleaved,
+    /// Drawn anew for each launch by the seed: interleaved three times of four. Sequential where the threads' [`Schedule`] is not random.
+    Random,
 }
 
 /// A kind of driver call that can be made to fail.

@@ -7,6 +7,7 @@ use gpu_driver_core::{CudaVersion, Result, environment::parse};
 use crate::{
     compile::{Checks, DebugInfo},
     kinds::{Blocks, Failure, Schedule},
+    random::Random,
 };
 
 /// Settings of one emulated device.
@@ -46,6 +47,15 @@ impl Settings {
         }
         self
     }
+
+    /// Whether the blocks of the next launch are interleaved.
+    pub(super) fn interleaves(&self, random: &mut Random) -> bool {
+        match self.blocks {
+            Blocks::Sequential => false,
+            Blocks::Interleaved => true,
+            Blocks::Random => self.schedule == Schedule::Random && random.below(4) > 0,
+        }
+    }
 }
 
 /// Settings of the whole emulated driver.
@@ -80,7 +90,7 @@ impl Machine {
                 .map(|(major, minor)| CudaVersion { major, minor })?,
             defaults: Settings {
                 schedule: parse("GPU_EMULATED_SCHEDULE", "ascending, descending or random", "random", schedule)?,
-                blocks: parse("GPU_EMULATED_BLOCKS", "sequential or interleaved", "sequential", blocks)?,
+                blocks: parse("GPU_EMULATED_BLOCKS", "random, sequential or interleaved", "random", blocks)?,
                 seed: number("GPU_EMULATED_SEED", "a number below 2^64", u64::MAX, random_seed)?,
                 timeout: (timeout > 0).then(|| Duration::from_secs(timeout)),
                 sees_accesses: Checks::from_environment()? != Checks::Off,
@@ -114,6 +124,7 @@ fn blocks(text: &str) -> Option<Blocks> {
     match text {
         "sequential" => Some(Blocks::Sequential),
         "interleaved" => Some(Blocks::Interleaved),
+        "random" => Some(Blocks::Random),
         _ => None,
     }
 }
@@ -150,6 +161,19 @@ mod tests {
         assert!(failures("").unwrap().is_empty());
         for wrong in ["launch", "launch:x", "flight:1", "launch:1++"] {
             assert!(failures(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_drawn_where_threads_are() {
+        let defaults = Machine::from_environment().unwrap().defaults;
+        let drawn = Settings { blocks: Blocks::Random, schedule: Schedule::Random, ..defaults };
+        let mut random = Random::new(1);
+        let interleaved = (0..100).filter(|_| drawn.interleaves(&mut random)).count();
+        assert!((60..90).contains(&interleaved), "{interleaved} of 100");
+        for schedule in [Schedule::Ascending, Schedule::Descending] {
+            let in_order = Settings { schedule, ..drawn.clone() };
+            assert!(!(0..100).any(|_| in_order.interleaves(&mut random)));
         }
     }
 }

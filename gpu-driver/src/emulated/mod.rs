@@ -66,7 +66,7 @@
 //! |---|---|
 //! | `GPU_EMULATED_CHECKS` | `access` (default): every access is checked; `undefined`: undefined behaviour too; `off`: neither, faster |
 //! | `GPU_EMULATED_SCHEDULE` | order of threads and blocks: `random` (default), `ascending`, `descending` |
-//! | `GPU_EMULATED_BLOCKS` | `sequential` (default): one block after another; `interleaved`: several, switching at atomics and fences |
+//! | `GPU_EMULATED_BLOCKS` | `sequential`: one block after another; `interleaved`: several, switching at atomics and fences; `random` (default): drawn for each launch by the seed |
 //! | `GPU_EMULATED_SEED` | of every random order; reports name it. Else the process number |
 //! | `GPU_EMULATED_TIMEOUT` | seconds without a thread's end until a launch is given up, 60; 0 for none (as under a debugger) |
 //! | `GPU_EMULATED_DEVICES` | how many devices there are, 1; 0 for a driver without any |

@@ -18,7 +18,7 @@ impl Device {
         Ok(can != 0)
     }
 
-    /// Lets kernels of this device read and write the memory of `peer`, in place: its buffers, those of later allocations too, and what
+    /// Lets kernels of this device read and write the memory of `peer`, in place: its buffers, those of later allocations too, and memory that
     /// other libraries have from `cuMemAlloc`; no [`GrowingVec`](crate::GrowingVec), no [`DevicePool`](crate::DevicePool), which has
     /// [a method of its own](crate::DevicePool::enable_peer_access), and no pools of other libraries. Pinned memory needs no access. Lasts
     /// as long as both devices have handles, or until [`Device::disable_peer_access`]. Once more does nothing.

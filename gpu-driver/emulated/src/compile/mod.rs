@@ -193,7 +193,7 @@ impl Build<'_> {
     }
 
     /// Whether the text or a header may include a file whose contents the key does not hold. The assembler of GCC tells
-    /// afterwards what it has read.
+    /// afterwards which files it has read.
     fn text_reads_files(&self, options: &CompilerOptions) -> bool {
         let CompileJob { text, headers, names, .. } = *self.job;
         let held = |name: &str| headers.iter().any(|(held, _)| held == name);

@@ -22,7 +22,7 @@ use crate::{
     block::{Block, Site, Thread},
     code::OUT_OF_MEMORY,
     image::Image,
-    kinds::{Blocks, Schedule},
+    kinds::Schedule,
     memory::Memory,
     random::{Affine, Random},
     settings::Settings,
@@ -94,7 +94,7 @@ pub(crate) struct Launch {
     registered: Vec<Range<usize>>,
     pub(crate) context: usize,
     pub(crate) schedule: Schedule,
-    pub(crate) blocks: Blocks,
+    pub(crate) interleaves: bool,
     timeout: Option<Duration>,
     pub(crate) sees_accesses: bool,
     pub(crate) seed: u64,
@@ -162,6 +162,8 @@ impl Launch {
     fn new(order: Order, around: &mut Surroundings<'_>) -> Result<Self, Fault> {
         let Surroundings { memory, images, registered, texels, context, settings, random, workshop, cycles } = around;
         let (memory, context) = (*memory, *context);
+        let mut random = random.clone();
+        let interleaves = settings.interleaves(&mut random);
         let arenas = workshop.arenas.take().or_else(|| Arenas::new(MAX_RESIDENT));
         let arenas = arenas
             .ok_or_else(|| Fault::new(OUT_OF_MEMORY, "no memory for the shared memory of the blocks".to_owned()))?;
@@ -179,11 +181,11 @@ impl Launch {
             registered: registered.to_vec(),
             context,
             schedule: settings.schedule,
-            blocks: settings.blocks,
+            interleaves,
             timeout: settings.timeout,
             sees_accesses: settings.sees_accesses,
             seed: settings.seed,
-            random: random.clone(),
+            random,
             arguments: Vec::new(),
             built_in: built_in.map(|index| index as usize),
             resident: Vec::new(),

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     block::{Block, Ending, Fiber, Site, Wait},
     code::{COOPERATIVE_LAUNCH_TOO_LARGE, LAUNCH_FAILED, LAUNCH_TIMEOUT, OUT_OF_MEMORY},
-    kinds::{Blocks, Schedule},
+    kinds::Schedule,
     random::Affine,
     signal,
     stack::ThreadStack,
@@ -48,10 +48,10 @@ impl Launch {
                 format!("a cooperative launch of {total} blocks, of which {most} fit"),
             ));
         }
-        let at_first = match self.blocks {
+        let at_first = match self.interleaves {
             _ if self.order.cooperative => most,
-            Blocks::Sequential => 1,
-            Blocks::Interleaved => INTERLEAVED.min(most),
+            true => INTERLEAVED.min(most),
+            false => 1,
         };
         let (mut admitted, mut wanted, mut stalls, mut turn) = (0, at_first, 0, 0);
         loop {

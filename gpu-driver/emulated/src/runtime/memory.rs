@@ -7,7 +7,7 @@ use crate::{
     abi::access as kind,
     block::{Site, text},
     code::{ILLEGAL_ADDRESS, LAUNCH_FAILED, MISALIGNED, OUT_OF_RESOURCES},
-    kinds::{Blocks, Schedule},
+    kinds::Schedule,
     launch::{Launch, current, report},
     shared::{Accessor, Trouble, Variable},
 };
@@ -36,7 +36,7 @@ fn tear(launch: &mut Launch, kind: u32, site: Site) {
     } else if std::mem::take(&mut launch.thread().torn) {
         launch.thread().site = site;
         let thread = launch.at.1;
-        launch.leave_block = launch.blocks == Blocks::Interleaved;
+        launch.leave_block = launch.interleaves;
         launch.block().later.insert(thread);
         suspend(launch);
     }
@@ -162,7 +162,7 @@ pub(super) unsafe extern "C" fn fence(_kind: c_uint, _file: *const c_char, _line
 
 /// Lets other threads run, as the order says, at a point where they may see this one's work.
 fn give_way(launch: &mut Launch) {
-    let interleaved = launch.blocks == Blocks::Interleaved;
+    let interleaved = launch.interleaves;
     let random = launch.schedule == Schedule::Random;
     let leave = match (interleaved, random) {
         (true, true) => launch.random.below(2) == 0,
