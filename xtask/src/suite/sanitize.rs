@@ -26,11 +26,13 @@ const SKIPPED: [&str; 3] = ["device::error_", "device::fault_", "device::short_c
 /// initcheck adds its notes of each allocation.
 const SKIPPED_BY_INITCHECK: [&str; 2] =
     ["device::memory_and_events_are_shared_between_processes", "device::handles_come_and_go_without_growth"];
-/// Tests that racecheck does not end, by how their names begin: it makes no progress where several host threads launch at once, and
-/// ten minutes are not enough where 2^32 results are written.
-const SKIPPED_BY_RACECHECK: [&str; 5] = [
+/// Tests that racecheck cannot judge, by how their names begin: it makes no progress where several host threads launch at once or where Python's libraries
+/// run, ten minutes are not enough where 2^32 results are written, and kernels of cuSPARSE, which are peers, have hazards of their own.
+const SKIPPED_BY_RACECHECK: [&str; 7] = [
     "device::looks_of_the_host_change_nothing",
     "device::more_than_2_to_the_32_results",
+    "device::one_process_exchanges_arrays_with_cupy_and_pytorch",
+    "device::peers_that_are_missing_are_gaps",
     "device::scratch_of_one_stream_in_four_threads",
     "device::sixteen_threads_at_once",
     "device::two_solves_at_once",
