@@ -62,7 +62,7 @@ impl MatmulPlan {
     }
 }
 
-/// What a product asks of its kernel.
+/// Requirements of a product that decide between kernels.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted {
     /// An epilogue, which only tiles of blocks have.

@@ -189,8 +189,8 @@ macro_rules! owners {
             /// [`ForeignArray::from_raw`]. The deleter has been called then.
             ///
             /// # Safety
-            /// The elements are ready on `home` (in Python the tensor was asked for with `stream=` its handle), and nobody writes to them, or reads what is
-            /// written through the array, but in an order with `home`, until the deleter is called. The deleter may be called from any thread.
+            /// The elements are ready on `home` (in Python the tensor was asked for with `stream=` its handle), and nobody writes to them, or reads elements
+            /// that are written through the array, but in an order with `home`, until the deleter is called. The deleter may be called from any thread.
             pub unsafe fn $from(home: &Stream, tensor: $name) -> Result<Self> {
                 let (major, flags) = tensor.version_and_flags();
                 if major != VERSION.major {

@@ -46,7 +46,7 @@ impl<T: Element, D: Dimension> ForeignArray<T, D> {
     /// # Safety
     /// - The elements that shape and strides lead to are in memory that the home's device can access, until the owner is dropped. They are initialised
     ///   (a `bool` is a byte).
-    /// - As long as the array lives, others write to them, and read what is written through the array, only in an order with `home` that they make
+    /// - As long as the array lives, others write to them, and read elements written through the array, only in an order with `home` that they make
     ///   themselves. No other array leads to elements of this one unless nobody writes to both.
     /// - `after` is a stream of the same device and is alive.
     ///

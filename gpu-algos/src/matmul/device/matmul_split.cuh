@@ -4,8 +4,8 @@
 // Contract: a grid of any size, blocks of SPLIT_THREADS. `from` has `matrices` matrices of `rows`
 // rows and `columns` columns with any strides, in elements; the axes of the stack are `batch`, the
 // innermost first. `to` has for each matrix PARTS times `rows` rows of `pitch` elements, of which
-// `pitch` is a multiple of 8 (of bytes 16) and at least `columns`; what is behind `columns` is not
-// read by anyone. Parameters: SplitParams (warpgroup/params.rs).
+// `pitch` is a multiple of 8 (of bytes 16) and at least `columns`; nobody reads elements behind
+// `columns`. Parameters: SplitParams (warpgroup/params.rs).
 #pragma once
 #include "matmul_warpgroup_params.cuh"
 #include "warpgroup.cuh"

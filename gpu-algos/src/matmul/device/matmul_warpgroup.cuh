@@ -9,9 +9,9 @@
 // With FusedParams (fused_epilogue.cuh) the results are those of an expression of a b and arrays.
 //
 // PARTS is 1, or 3 for f32 by six products of bf16: an element is then the sum of three bf16, each
-// the nearest to what those before it leave (matmul_split.cuh), and a product the sum of the six
-// greatest products of parts. The tensor cores round sums towards zero, so they add no more than
-// BLOCK_K terms, small products first. These sums are added on CUDA cores, rounded to nearest.
+// the nearest to the remainder behind those before it (matmul_split.cuh), and a product the sum of
+// the six greatest products of parts. The tensor cores round sums towards zero, so they add no more
+// than BLOCK_K terms, small products first. These sums are added on CUDA cores, rounded to nearest.
 //
 // Contract: grid at most the tiles; block Tile::THREADS; dynamic shared memory Tile::SHARED_BYTES.
 // An operand is ALONG_K_BOXES with boxes of BLOCK_K elements along k, BLOCK_M or BLOCK_N across and
@@ -22,7 +22,7 @@
 // elements, may be negative or 0, and lead to each element once. Where IS_PLAIN beta is 0, and c
 // has whole packs of 16 bytes along its rows, or is contiguous along its columns if f32 of a pass
 // through registers; with FusedParams all tiles are whole besides. Bytes moved: a once for each
-// column of tiles, b once for each row of tiles, less what the caches serve; c once. Parameters:
+// column of tiles, b once for each row of tiles, less the hits in caches; c once. Parameters:
 // WarpgroupParams (warpgroup/params.rs).
 //
 // Sources: warp specialisation and tiles after CUTLASS (NVIDIA) and fast.cu (pranjalssh); f32 from

@@ -95,8 +95,8 @@ template <class T, class Tile> struct WarpStages {
         left = int(params.k);
     }
 
-    // Begins the copies of the next parts of a and b. What does not exist becomes 0, as all does
-    // behind the last tile.
+    // Begins the copies of the next parts of a and b. Elements that do not exist become 0, as
+    // all do behind the last tile.
     __device__ __forceinline__ void begin() {
         T *at = to + row_of(A_PACKS) * A_PITCH + column_of(A_PACKS);
         const bool is_in_k = column_of(A_PACKS) < left;

@@ -103,7 +103,7 @@ impl<'l, 'a> RowProblem<'l, 'a> {
         self.row.length.is_multiple_of(width) && self.kind(0, (self.target, self.target_bytes), width) == PACKED
     }
 
-    /// In place of a stage, or the stage: what the kernel takes for leaf `number`, in packs of `width` elements.
+    /// The kernel's parameter for leaf `number`, in packs of `width` elements: its stage, or how an operand lies in place of one.
     pub(super) fn stage_or_kind(&self, number: usize, width: usize) -> i32 {
         let leaf = match self.leaves[number] {
             RowLeaf::Result(stage) => return stage as i32,

@@ -85,7 +85,7 @@ template <class T> struct ArcSine {
         const T r = hypot(x + T(1), y), s = hypot(x - T(1), y);
         const T a = (r + s) * T(0.5), b = x / a;
         const T y_over_r = y / (r + (x + T(1)));
-        // 1 less x, or x less 1, and what s has beyond: each without cancellation.
+        // 1 less x, or x less 1, and the part of s beyond: each without cancellation.
         const T beyond = x <= T(1) ? s + (T(1) - x) : y * (y / (s + (x - T(1))));
         const T to_one = x < T(1) ? y * (y / (s + (T(1) - x))) : s + (x - T(1));
         const bool near = b <= T(0.6417);

@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
     const auto &strides = params.axes.at[0].strides;
 #pragma unroll
     for (int p = 0; p < PACKS; p++) {
-        // In place of one behind the row stands the first: no other thread may write what this one
-        // reads. It is not stored.
+        // In place of a pack behind the row stands the first: no other thread may write elements
+        // that this one reads. It is not stored.
         const uint32_t pack = first + (uint32_t(p) << log);
         is_there[p] = pack < params.row_packs;
         column[p] = int64_t(is_there[p] ? pack : first) * VECTOR_SIZE;

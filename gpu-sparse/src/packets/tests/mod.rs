@@ -1,4 +1,4 @@
-//! Internals: where slices lie, which order a packet gets, and what may come back from a device.
+//! Internals: where slices lie, which order a packet gets, and which values may come back from a device.
 
 mod raw;
 
@@ -153,7 +153,7 @@ fn too_many_slots_are_an_error() {
     assert!(matches!(widest, SparseError::TooLarge { value, .. } if value == 5000 * u64::from(u32::MAX)), "{widest}");
 }
 
-/// What the arrays of a built matrix must look like where the format leaves no choice.
+/// Checks the arrays of a built matrix where the format leaves no choice.
 fn assert_canonical<T: Scalar>(packets: &PacketMatrix<T>, shapes: &[PacketShape]) {
     let slots = *packets.slice_slots.last().unwrap() as usize;
     assert_eq!(packets.values.len(), slots * SLICE_ROWS);

@@ -114,7 +114,7 @@ impl<T: Float> ArcSine<T> {
         let a = (r + s) * half();
         let b = x / a;
         let y_over_r = y / (r + (x + one));
-        // 1 less x, or x less 1, and what s has beyond: each without cancellation.
+        // 1 less x, or x less 1, and the part of s beyond: each without cancellation.
         let beyond = if x <= one { s + (one - x) } else { y * (y / (s + (x - one))) };
         let to_one = if x < one { y * (y / (s + (one - x))) } else { s + (x - one) };
         let near = b <= number(0.6417);
