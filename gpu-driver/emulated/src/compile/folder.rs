@@ -4,7 +4,10 @@
 //! compiled anew.
 
 use std::{
-    env, fs, io,
+    env,
+    ffi::CString,
+    fs, io,
+    os::unix::ffi::OsStrExt,
     path::{Component, Path, PathBuf},
 };
 
@@ -102,15 +105,25 @@ impl Folder {
     }
 }
 
-/// Renames a whole folder to its place beside it.
+/// Renames a whole folder to its place beside it. Another process that reads there finds a whole folder at any time.
 pub(super) fn put(folder: &Path, place: &Path) -> io::Result<()> {
     let done = || fs::rename(folder, place);
     // A folder that is in the way was refused as damaged, or another process was faster; either may go.
-    done().or_else(|_| {
+    done().or_else(|_| exchange(folder, place)).or_else(|_| {
         let old = private::temporary_folder(".old-", folder.parent().unwrap_or(place))?;
         fs::rename(place, old.path().join("folder"))?;
         done()
     })
+}
+
+/// Exchanges two folders in one step; an error where the file system cannot.
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    let name = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
+    let (one, other) = (name(one)?, name(other)?);
+    // SAFETY: both names end in NUL and live until the call returns.
+    let done =
+        unsafe { libc::renameat2(libc::AT_FDCWD, one.as_ptr(), libc::AT_FDCWD, other.as_ptr(), libc::RENAME_EXCHANGE) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Image and messages of the folder for `key` in the cache, if it is there and whole.
@@ -142,6 +155,11 @@ fn is_inner(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+    };
+
     use super::*;
 
     /// The usual mask leaves 0755 of a folder that is made without a word; with the mask 0 everybody could write to it.
@@ -173,6 +191,35 @@ mod tests {
             let folder = Folder::new(Some(cache), "key").unwrap();
             assert!(!folder.path().starts_with(cache) && folder.place().starts_with("/gpu-emulated"));
         }
+    }
+
+    /// Another process that reads in the folder while it is put there anew, as compilers do with headers, never finds it gone.
+    #[test]
+    fn a_folder_that_is_replaced_is_there_at_any_time() {
+        let cache = tempfile::tempdir().unwrap();
+        let place = cache.path().join("place");
+        let put_anew = || {
+            let folder = private::temporary_folder(".new-", cache.path()).unwrap();
+            fs::write(folder.path().join("text"), "whole").unwrap();
+            put(folder.path(), &place).unwrap();
+        };
+        put_anew();
+        let text = place.join("text");
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut reads = 0;
+                while !done.load(Ordering::Relaxed) || reads < 1000 {
+                    assert!(text.exists(), "gone after {reads} reads");
+                    reads += 1;
+                }
+            });
+            (0..300).for_each(|_| put_anew());
+            done.store(true, Ordering::Relaxed);
+            reader.join().unwrap();
+        });
+        assert_eq!(fs::read_to_string(&text).unwrap(), "whole");
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
     #[test]
