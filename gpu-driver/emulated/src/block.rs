@@ -95,8 +95,6 @@ pub(super) struct Thread {
     pub(super) budget: i64,
     /// The warp's clock at its last atomic operation or fence.
     pub(super) sync_clock: u32,
-    /// Another thread is to run before its next write.
-    pub(super) torn: bool,
     /// It has waited for the work that its stream held before the launch.
     pub(super) waited_for_stream: bool,
 }
@@ -117,7 +115,6 @@ impl Thread {
             clock_step: FIRST_CLOCK_STEP,
             budget: 0,
             sync_clock: 0,
-            torn: false,
             waited_for_stream: false,
         }
     }
@@ -125,7 +122,7 @@ impl Thread {
     fn restart(&mut self, index: Index) {
         (self.index, self.wait, self.site) = (index, Wait::No, Site::NONE);
         (self.warp_clock, self.last_sync, self.cycles, self.clock_step) = (0, 0, 0, FIRST_CLOCK_STEP);
-        (self.budget, self.sync_clock, self.torn, self.waited_for_stream) = (0, 0, false, false);
+        (self.budget, self.sync_clock, self.waited_for_stream) = (0, 0, false);
     }
 }
 

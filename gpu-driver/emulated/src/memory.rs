@@ -247,9 +247,9 @@ impl Memory {
         whole && bytes >= FILL_BY_MAPPING && self.map_zeros(address, bytes)
     }
 
-    /// Whether all of `bytes` at `address` may be accessed by `context` now.
+    /// Whether all of `bytes` at `address` may be accessed by `context` now: the addresses around them for which the same holds.
     #[inline]
-    pub(super) fn check(&self, address: usize, bytes: usize, context: usize) -> Result<(), Refused> {
+    pub(super) fn check(&self, address: usize, bytes: usize, context: usize) -> Result<Range<usize>, Refused> {
         let Some(at) = self.number_at(address).checked_sub(1) else { return Err(Refused::Unknown) };
         let Some(allocation) = self.allocations.get(at) else { return Err(Refused::Unknown) };
         let inside = address >= allocation.start
@@ -259,7 +259,8 @@ impl Memory {
         // Pinned memory is in every context's address space.
         let own = allocation.context == context || allocation.kind == MemoryKind::Pinned;
         if inside && allocation.life == Life::Live && (own || self.peers.contains(&(context, allocation.context))) {
-            return Ok(());
+            let whole = allocation.start..allocation.start + allocation.bytes;
+            return Ok(if allocation.is_reserved { address..address + bytes } else { whole });
         }
         Err(self.refusal(address, inside, allocation))
     }

@@ -32,11 +32,13 @@ use crate::{
     texels::TexelObjects,
 };
 
+mod allowed;
 mod order;
 pub(crate) mod report;
 mod schedule;
 mod waits;
 
+pub(crate) use allowed::Allowed;
 pub(crate) use order::{Order, copy_arguments, parameter_bytes, zero_arguments};
 pub(crate) use report::Fault;
 
@@ -102,6 +104,13 @@ pub(crate) struct Launch {
     arguments: Vec<*mut c_void>,
     /// The addresses of `threadIdx` and its like.
     built_in: [usize; 4],
+    /// From the first of them to the end of the last.
+    all_built_in: Range<usize>,
+    pub(crate) allowed: Allowed,
+    /// The thread that runs has read, and another one runs before its next write.
+    pub(crate) torn: bool,
+    /// Reads until `torn` is set.
+    pub(crate) reads_left: u64,
     pub(crate) resident: Vec<Block>,
     spare: Vec<Block>,
     pub(crate) arenas: Arenas,
@@ -173,7 +182,9 @@ impl Launch {
             (workshop.blocks, workshop.epochs) = (Vec::new(), 0);
         }
         let module = order.image.module();
-        let built_in = [module.thread, module.block, module.block_size, module.grid_size];
+        let built_in = [module.thread, module.block, module.block_size, module.grid_size].map(|index| index as usize);
+        let first = built_in.into_iter().min().unwrap_or_default();
+        let end = built_in.into_iter().max().unwrap_or_default() + size_of::<Index>();
         Ok(Self {
             memory: NonNull::from(memory),
             texels: NonNull::from(*texels),
@@ -187,7 +198,11 @@ impl Launch {
             seed: settings.seed,
             random,
             arguments: Vec::new(),
-            built_in: built_in.map(|index| index as usize),
+            built_in,
+            all_built_in: first..end,
+            allowed: Allowed::new(),
+            torn: false,
+            reads_left: 1,
             resident: Vec::new(),
             spare: std::mem::take(&mut workshop.blocks),
             arenas,
@@ -256,7 +271,8 @@ impl Launch {
 
     /// Whether the address is that of `threadIdx` or its like.
     pub(crate) fn is_built_in(&self, address: usize) -> bool {
-        self.built_in.iter().any(|&start| address.wrapping_sub(start) < size_of::<Index>())
+        let is_in = |&start: &usize| address.wrapping_sub(start) < size_of::<Index>();
+        self.all_built_in.contains(&address) && self.built_in.iter().any(is_in)
     }
 
     /// Whether the address is that of an argument's value or of the list of them, which a kernel's entry reads.

@@ -167,6 +167,8 @@ impl Launch {
         unsafe { (*module.thread, *steps) = (index, budget) };
         let Some(fiber) = self.resident[at].threads[thread].fiber.as_mut() else { return };
         let fiber: *mut Fiber = fiber;
+        self.allowed.set_stack(&self.resident[at].threads[thread].stack);
+        self.torn = false;
         signal::watch(fiber);
         // The callbacks' reference comes from this one, which is not used until they are done.
         CURRENT.store(self, Ordering::Relaxed);

@@ -16,25 +16,34 @@ pub(super) unsafe extern "C" fn access(address: *const c_void, bytes: c_ulong, k
     // SAFETY: called by a kernel of the current launch; so in every function below.
     let launch = unsafe { current() };
     leave_probe(launch);
-    if kind == 0 && launch.is_built_in(address as usize) {
+    let (address, bytes) = (address as usize, bytes as usize);
+    if kind == 0 && launch.is_built_in(address) {
         return;
     }
-    let site = Site::of_pc(pc as usize);
     if kind & kind::VOLATILE != 0 {
         give_way(launch);
     } else if launch.schedule == Schedule::Random {
-        tear(launch, kind, site);
+        tear(launch, kind, pc);
     }
-    check(launch, address as usize, bytes as usize, kind, site);
+    // Other threads may have run since.
+    // SAFETY: see above.
+    let launch = unsafe { current() };
+    if !launch.allowed.holds(address, bytes) {
+        check(launch, address, bytes, kind, Site::of_pc(pc as usize));
+    }
 }
 
 /// Now and then another thread runs between a read and the next write: an update that is not atomic then gets lost.
-fn tear(launch: &mut Launch, kind: u32, site: Site) {
+fn tear(launch: &mut Launch, kind: u32, pc: *const c_void) {
     const ONE_IN: u64 = 64;
     if kind & kind::WRITE == 0 {
-        launch.thread().torn = launch.random.below(ONE_IN) == 0;
-    } else if std::mem::take(&mut launch.thread().torn) {
-        launch.thread().site = site;
+        launch.reads_left -= 1;
+        if launch.reads_left == 0 {
+            launch.torn = true;
+            launch.reads_left = 1 + launch.random.below(2 * ONE_IN - 1);
+        }
+    } else if std::mem::take(&mut launch.torn) {
+        launch.thread().site = Site::of_pc(pc as usize);
         let thread = launch.at.1;
         launch.leave_block = launch.interleaves;
         launch.block().later.insert(thread);
@@ -47,7 +56,7 @@ pub(super) fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32
     if bytes == 0 {
         return;
     }
-    // Shared memory and the thread's stack come first, with the most accesses: no address is of two kinds, and a refusal by device memory is long.
+    // Shared memory and the thread's stack come before device memory, whose refusal is long; no address is of two kinds.
     if let Some(slot) = launch.arenas.slot_of(address) {
         return check_shared(launch, slot, address, bytes, kind, site);
     }
@@ -56,14 +65,16 @@ pub(super) fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32
         return;
     }
     let refused = match launch.memory().check(address, bytes, launch.context) {
-        Ok(()) if launch.order.overlaps && !launch.thread().waited_for_stream => {
+        Ok(_) if launch.order.overlaps && !launch.thread().waited_for_stream => {
             let text = format!(
                 "{} memory before it waited for its stream (gpu::grid_dependency_wait)",
                 report::verb(kind, bytes)
             );
             fail(launch, LAUNCH_FAILED, &text, site);
         }
-        Ok(()) => return,
+        // A launch that overlaps is asked each time whether its thread has waited.
+        Ok(_) if launch.order.overlaps => return,
+        Ok(allocation) => return launch.allowed.add(allocation),
         Err(refused) => refused,
     };
     let writes = kind & (kind::WRITE | kind::ATOMIC) != 0;

@@ -162,7 +162,7 @@ impl DriverState {
                 let text = format!("{access} {bytes} bytes at {address:#x}, a variable of a module that was unloaded");
                 return Err(Fault::new(ILLEGAL_ADDRESS, text));
             }
-            Ok(()) | Err(Refused::Unknown | Refused::OtherContext(_)) => return Ok(()),
+            Ok(_) | Err(Refused::Unknown | Refused::OtherContext(_)) => return Ok(()),
             Err(refused) => refused,
         };
         let state = match refused {
