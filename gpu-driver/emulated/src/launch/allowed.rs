@@ -34,9 +34,14 @@ impl Allowed {
     /// Whether all of `bytes` at `address` lie in one of the ranges.
     #[inline]
     pub(crate) fn holds(&self, address: usize, bytes: usize) -> bool {
-        let lies_in = |range: &Range<usize>| range.contains(&address) && bytes <= range.end - address;
-        lies_in(&self.stack) || self.recent.iter().any(lies_in)
+        lies_in(&self.stack, address, bytes) || self.recent.iter().any(|range| lies_in(range, address, bytes))
     }
+}
+
+/// Whether all of `bytes` at `address` lie in a range.
+#[inline]
+pub(super) fn lies_in(range: &Range<usize>, address: usize, bytes: usize) -> bool {
+    range.contains(&address) && bytes <= range.end - address
 }
 
 #[cfg(test)]

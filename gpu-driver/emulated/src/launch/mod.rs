@@ -39,6 +39,7 @@ mod schedule;
 mod waits;
 
 pub(crate) use allowed::Allowed;
+use allowed::lies_in;
 pub(crate) use order::{Order, copy_arguments, parameter_bytes, zero_arguments};
 pub(crate) use report::Fault;
 
@@ -265,8 +266,8 @@ impl Launch {
 
     /// Whether a kernel may access memory outside of all allocations: its modules' variables, and host memory that was registered.
     pub(crate) fn allows(&self, address: usize, bytes: usize, writes: bool) -> bool {
-        let registered = |range: &Range<usize>| range.contains(&address) && bytes <= range.end - address;
-        self.modules.iter().any(|image| image.holds(address, bytes, writes)) || self.registered.iter().any(registered)
+        let is_registered = || self.registered.iter().any(|range| lies_in(range, address, bytes));
+        self.modules.iter().any(|image| image.holds(address, bytes, writes)) || is_registered()
     }
 
     /// Whether the address is that of `threadIdx` or its like.
@@ -277,10 +278,9 @@ impl Launch {
 
     /// Whether the address is that of an argument's value or of the list of them, which a kernel's entry reads.
     pub(crate) fn holds_argument(&self, address: usize, bytes: usize) -> bool {
-        let lies_in =
-            |start: usize, length: usize| address >= start && bytes <= length && address - start <= length - bytes;
-        lies_in(self.arguments.as_ptr() as usize, size_of_val(self.arguments.as_slice()))
-            || lies_in(self.order.arguments.as_ptr() as usize, size_of_val(self.order.arguments.as_slice()))
+        let is_in = |start: usize, length: usize| lies_in(&(start..start + length), address, bytes);
+        is_in(self.arguments.as_ptr() as usize, size_of_val(self.arguments.as_slice()))
+            || is_in(self.order.arguments.as_ptr() as usize, size_of_val(self.order.arguments.as_slice()))
     }
 
     pub(crate) fn block(&mut self) -> &mut Block {

@@ -28,9 +28,7 @@ pub(super) unsafe extern "C" fn access(address: *const c_void, bytes: c_ulong, k
     // Other threads may have run since.
     // SAFETY: see above.
     let launch = unsafe { current() };
-    if !launch.allowed.holds(address, bytes) {
-        check(launch, address, bytes, kind, Site::of_pc(pc as usize));
-    }
+    check(launch, address, bytes, kind, Site::of_pc(pc as usize));
 }
 
 /// Now and then another thread runs between a read and the next write: an update that is not atomic then gets lost.
@@ -52,17 +50,18 @@ fn tear(launch: &mut Launch, kind: u32, pc: *const c_void) {
 }
 
 /// Refuses an access of memory that the thread may not touch.
+#[inline]
 pub(super) fn check(launch: &mut Launch, address: usize, bytes: usize, kind: u32, site: Site) {
-    if bytes == 0 {
-        return;
+    if bytes > 0 && !launch.allowed.holds(address, bytes) {
+        search(launch, address, bytes, kind, site);
     }
-    // Shared memory and the thread's stack come before device memory, whose refusal is long; no address is of two kinds.
+}
+
+/// Refuses an access outside of the ranges that are known, unless it may be.
+fn search(launch: &mut Launch, address: usize, bytes: usize, kind: u32, site: Site) {
+    // Shared memory comes before device memory, whose refusal is long; no address is of two kinds.
     if let Some(slot) = launch.arenas.slot_of(address) {
         return check_shared(launch, slot, address, bytes, kind, site);
-    }
-    let stack = &launch.thread().stack;
-    if stack.contains(&address) && bytes <= stack.end - address {
-        return;
     }
     let refused = match launch.memory().check(address, bytes, launch.context) {
         Ok(_) if launch.order.overlaps && !launch.thread().waited_for_stream => {
