@@ -128,5 +128,6 @@ fn main() -> ExitCode {
         .group("failures", emulated(), require, tests![no_fallible_function_is_forgotten])
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .spread()
+        .in_processes(!on_gpu)
         .run()
 }

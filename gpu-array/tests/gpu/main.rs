@@ -110,6 +110,7 @@ fn main() -> ExitCode {
         .group("kernels", compiler(), "GPU_COMPILE", halves::COMPILED)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .spread()
+        .in_processes(!on_gpu)
         .run()
 }
 

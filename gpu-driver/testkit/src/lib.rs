@@ -15,7 +15,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Failed};
+
+use workers::{Case, Workers};
 
 mod compare;
 mod failures;
@@ -23,6 +25,7 @@ mod layout;
 mod lengths;
 mod seed;
 mod sweep;
+mod workers;
 
 pub use compare::same;
 pub use layout::Layout;
@@ -51,14 +54,15 @@ macro_rules! functions {
 /// Tests in groups, each with something it needs.
 #[derive(Default)]
 pub struct Suite {
-    trials: Vec<Trial>,
+    cases: Vec<Case>,
     /// How many tests were there before the last group came.
     before_last: usize,
+    in_processes: bool,
 }
 
 impl std::fmt::Debug for Suite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Suite of {} tests", self.trials.len())
+        write!(f, "Suite of {} tests", self.cases.len())
     }
 }
 
@@ -113,10 +117,12 @@ impl Suite {
         let must_run = requires(require);
         let slow = Duration::from_secs(number("GPU_TESTS_SLOW", u64::MAX));
         let needed = needed.map_err(|error| error.to_string());
-        if let Err(why) = &needed {
+        if let Err(why) = &needed
+            && !workers::is_worker()
+        {
             eprintln!("{group}: {} because: {why}", if must_run { "failing" } else { "ignored" });
         }
-        self.before_last = self.trials.len();
+        self.before_last = self.cases.len();
         for (name, test) in cases {
             let needed = needed.clone();
             let ignored = needed.is_err() && !must_run;
@@ -131,21 +137,23 @@ impl Suite {
                 }
                 outcome
             };
-            self.trials.push(Trial::test(told, run).with_ignored_flag(ignored));
+            self.cases.push(Case { name: told, ignored, run: Box::new(run) });
         }
         self
     }
 
     /// Adds a group of [`functions!`](crate::functions) that run with `--ignored` or `--include-ignored` alone, for the reason `why`.
     pub fn on_request(mut self, group: &str, why: &str, tests: &[(&'static str, fn())]) -> Self {
-        eprintln!("{group}: ignored without `--ignored` because: {why}");
+        if !workers::is_worker() {
+            eprintln!("{group}: ignored without `--ignored` because: {why}");
+        }
         for &(name, test) in tests {
             let run = move || {
                 test();
                 Ok(())
             };
             // `--ignored` filters out tests without this flag.
-            self.trials.push(Trial::test(format!("{group}::{name}"), run).with_ignored_flag(true));
+            self.cases.push(Case { name: format!("{group}::{name}"), ignored: true, run: Box::new(run) });
         }
         self
     }
@@ -154,17 +162,30 @@ impl Suite {
     /// where they follow each other.
     #[must_use]
     pub fn spread(mut self) -> Self {
-        let last = self.trials.split_off(self.before_last);
-        let (others, spread) = (self.trials.len(), last.len());
+        let last = self.cases.split_off(self.before_last);
+        let (others, spread) = (self.cases.len(), last.len());
         let mut merged = Vec::with_capacity(others + spread);
-        let mut before = std::mem::take(&mut self.trials).into_iter();
-        for (index, trial) in last.into_iter().enumerate() {
+        let mut before = std::mem::take(&mut self.cases).into_iter();
+        for (index, case) in last.into_iter().enumerate() {
             let due = index * others / spread - (merged.len() - index);
             merged.extend(before.by_ref().take(due));
-            merged.push(trial);
+            merged.push(case);
         }
         merged.extend(before);
-        Self { trials: merged, before_last: others }
+        Self { cases: merged, before_last: others, ..self }
+    }
+
+    /// Where `divide` holds, runs the tests in as many processes of this program as there are test threads, each with a driver of its own: the emulated
+    /// device runs one kernel at a time. A process that ends fails the test that it ran, and no other. `GPU_TESTS_PROCESSES=no` runs them in this process
+    /// all the same, for a debugger or a profiler.
+    ///
+    /// # Panics
+    /// When `GPU_TESTS_PROCESSES` says something else.
+    #[must_use]
+    pub fn in_processes(self, divide: bool) -> Self {
+        let value = env::var_os("GPU_TESTS_PROCESSES").unwrap_or_default();
+        assert!(value.is_empty() || value == "no", "GPU_TESTS_PROCESSES={} is not known; expected no", value.display());
+        Self { in_processes: divide && value.is_empty(), ..self }
     }
 
     /// Runs the tests that the command line asks for, as libtest does.
@@ -173,10 +194,21 @@ impl Suite {
     /// When two tests have one name, by which neither could be chosen.
     pub fn run(self) -> ExitCode {
         let mut names = HashSet::new();
-        for trial in &self.trials {
-            assert!(names.insert(trial.name()), "two tests are called {}", trial.name());
+        for Case { name, .. } in &self.cases {
+            assert!(names.insert(name.as_str()), "two tests are called {name}");
         }
-        libtest_mimic::run(&Arguments::from_args(), self.trials).exit_code()
+        if workers::is_worker() {
+            return workers::serve(self.cases);
+        }
+        let workers = self.in_processes.then(Workers::new);
+        let trial = |case: Case| match workers.clone() {
+            Some(workers) => {
+                let name = case.name.clone();
+                case.trial(move |_| workers.run(&name))
+            }
+            None => case.trial(|run| run()),
+        };
+        libtest_mimic::run(&Arguments::from_args(), self.cases.into_iter().map(trial).collect()).exit_code()
     }
 }
 
@@ -291,6 +323,8 @@ impl Rng {
 
 #[cfg(test)]
 mod tests {
+    use libtest_mimic::Trial;
+
     use super::*;
 
     fn nothing() {}
@@ -302,7 +336,9 @@ mod tests {
         let run_by = |arguments: &[&str]| {
             let arguments = Arguments::from_iter(std::iter::once("suite").chain(arguments.iter().copied()));
             let is_run = |trial: &&Trial| !arguments.is_filtered_out(trial) && !arguments.is_ignored(trial);
-            suite.trials.iter().filter(is_run).map(|trial| trial.name().to_owned()).collect::<Vec<_>>()
+            let of = |case: &Case| Trial::test(case.name.clone(), || Ok(())).with_ignored_flag(case.ignored);
+            let trials: Vec<_> = suite.cases.iter().map(of).collect();
+            trials.iter().filter(is_run).map(|trial| trial.name().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(run_by(&[]), ["always::nothing"]);
         assert_eq!(run_by(&["--ignored"]), ["speed::nothing"]);
@@ -317,7 +353,7 @@ mod tests {
             let cases = |count: usize| (0..count).map(|index| (index.to_string(), |&(): &()| Ok(())));
             let suite = Suite::new().cases("a", Ok::<(), &str>(()), "", cases(others));
             let suite = suite.cases("b", Ok::<(), &str>(()), "", cases(last)).spread();
-            suite.trials.iter().map(|trial| trial.name().replace("::", "")).collect::<Vec<_>>().join(" ")
+            suite.cases.iter().map(|case| case.name.replace("::", "")).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(names(4, 2), "b0 a0 a1 b1 a2 a3");
         assert_eq!(names(2, 4), "b0 b1 a0 b2 b3 a1");

@@ -100,5 +100,6 @@ fn main() -> ExitCode {
         .group("options", compiler(), "GPU_COMPILE", options::OPTIONS)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
         .spread()
+        .in_processes(on_gpu.is_none())
         .run()
 }

@@ -101,7 +101,7 @@ fn main() -> ExitCode {
     }
     let left = Err::<Device, _>("they would take minutes on the emulated device".to_owned());
     let suite = suite.group("device, left to a GPU", left.clone(), "", large);
-    suite.cases("real, left to a GPU", left, "", solve_cases(most_work..usize::MAX)).run()
+    suite.cases("real, left to a GPU", left, "", solve_cases(most_work..usize::MAX)).in_processes(true).run()
 }
 
 /// Entries times iterations with Jacobi up to which a real matrix is solved on the emulated device: some five seconds.

@@ -32,10 +32,12 @@ mod rewrite;
 mod shared;
 mod source;
 mod toolchain;
+mod turn;
 
 pub use headers::{MATH_CONSTANTS, has_header};
 
 use toolchain::{Toolchain, toolchain};
+use turn::Turn;
 
 /// The mistakes that the emulated device looks for while a kernel runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -181,7 +183,13 @@ impl Build<'_> {
         let program = program::program(self.job, &options);
         let key = self.key(&program, &options).hex();
         let cache = self.cache.filter(|_| !options.reads_files && !self.text_reads_files(&options));
-        if let Some((image, log)) = cache.and_then(|cache| folder::load(cache, &key)) {
+        let cached = || cache.and_then(|cache| folder::load(cache, &key));
+        let mut found = cached();
+        let turn = cache.filter(|_| found.is_none()).map(|cache| Turn::take(cache, &key, self.limit));
+        if turn.is_some() {
+            found = cached();
+        }
+        if let Some((image, log)) = found {
             return Ok(Compiled { image, names: program.names, log, is_cached: true });
         }
         let folder = Folder::new(cache, &key).map_err(|error| self.failed(&error.to_string()))?;
@@ -189,6 +197,7 @@ impl Build<'_> {
         if self.toolchain.is_clang || assembly::reads_no_files(&folder.inner()) {
             folder.keep(&compiled);
         }
+        drop(turn);
         Ok(compiled)
     }
 

@@ -34,6 +34,12 @@ fn new_build<'a>(checks: Checks, job: &'a CompileJob, cache: Option<&'a Path>) -
     Ok(Build { job, checks, debug, headers, toolchain, cache, precompiles: false, limit: LIMIT })
 }
 
+/// The programs in a cache, each in a folder.
+fn entries(cache: &tempfile::TempDir) -> Vec<PathBuf> {
+    let all = fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().path());
+    all.filter(|path| !path.ends_with(turn::FOLDER)).collect()
+}
+
 fn strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|&text| text.to_owned()).collect()
 }
@@ -130,8 +136,8 @@ fn the_cache_keeps_sources_and_gives_back_what_is_whole() {
     let job = CompileJob { headers: &headers, name: "src/axpy.cu", ..job(&text) };
     let first = build(&job, Some(cache.path()));
     let first = first.unwrap();
-    let entries: Vec<_> = fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let [entry] = &entries[..] else { panic!("{entries:?}") };
+    let found = entries(&cache);
+    let [entry] = &found[..] else { panic!("{found:?}") };
     assert_eq!(fs::read_to_string(entry.join("src/axpy.cu")).unwrap(), text);
     assert_eq!(fs::read_to_string(entry.join("sub/h.cuh")).unwrap(), headers[0].1);
     let place = entry.canonicalize().unwrap().display().to_string();
@@ -144,7 +150,7 @@ fn the_cache_keeps_sources_and_gives_back_what_is_whole() {
     fs::write(&image, "damaged").unwrap();
     assert_eq!(build(&job, Some(cache.path())).unwrap().image, first.image);
     assert_eq!(fs::read(&image).unwrap(), first.image, "the damaged folder is replaced");
-    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1, "nothing else stays behind");
+    assert_eq!(entries(&cache).len(), 1, "nothing else stays behind");
 }
 
 #[test]
@@ -240,7 +246,7 @@ fn files_that_a_text_names_by_path_or_macro_are_never_cached() {
         let second = build(&job, Some(cache.path())).unwrap();
         assert_ne!(first.unwrap().image, second.image, "{job:?}");
     }
-    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
+    assert_eq!(entries(&cache).len(), 0);
 }
 
 #[test]
@@ -262,7 +268,7 @@ fn assembly_is_cached_unless_it_reads_files() {
         let second = build(&job(&text), Some(cache.path())).unwrap();
         assert!(first.unwrap().image != second.image, "{text}");
     }
-    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
+    assert_eq!(entries(&cache).len(), 0);
 
     // Put together by a macro, and with a directive, as the prelude's instructions of tensor cores.
     let harmless = "#define PUT(WORD) asm(\".pushsection .rodata\\n.\" WORD \" 7\\n.popsection\")\nPUT(\"byte\");";
@@ -290,7 +296,7 @@ fn a_cache_that_others_can_write_gives_nothing() {
     let job = job(AXPY);
     let first = build(&job, Some(cache.path()));
     assert!(!first.unwrap().is_cached && build(&job, Some(cache.path())).unwrap().is_cached);
-    let entry = fs::read_dir(cache.path()).unwrap().next().unwrap().unwrap().path();
+    let entry = entries(&cache).remove(0);
     let image = entry.join(INNER).join("image.so");
     assert_eq!(fs::metadata(&image).unwrap().permissions().mode() & 0o777, 0o600);
     fs::set_permissions(&image, fs::Permissions::from_mode(0o666)).unwrap();

@@ -1,0 +1,153 @@
+//! Tests in several processes of one program.
+//!
+//! The program starts itself anew with the argument [`WORKER`]; standard input of such a worker is a socket. It reads the name of a test, a line, runs the
+//! test, and answers with the length of the reason why it failed, four bytes in the machine's order, and the reason; the length 0 says that it passed.
+
+use std::{
+    any::Any,
+    env, io,
+    io::{BufRead, BufReader, Read, Write},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    panic::{AssertUnwindSafe, catch_unwind},
+    process::{Child, Command, ExitCode},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use libtest_mimic::{Failed, Trial};
+
+/// The argument that makes a program a worker. A variable would be handed on to the programs that a test starts.
+const WORKER: &str = "--run-tests-of-parent";
+
+type Run = Box<dyn FnOnce() -> Result<(), Failed> + Send>;
+
+/// A test.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) ignored: bool,
+    pub(crate) run: Run,
+}
+
+impl Case {
+    /// The test as it is reported, run by `by`.
+    pub(crate) fn trial(self, by: impl FnOnce(Run) -> Result<(), Failed> + Send + 'static) -> Trial {
+        let Self { name, ignored, run } = self;
+        Trial::test(name, move || by(run)).with_ignored_flag(ignored)
+    }
+}
+
+/// Whether this process is there to run tests of another one.
+pub(crate) fn is_worker() -> bool {
+    env::args_os().nth(1).is_some_and(|argument| argument == WORKER)
+}
+
+/// Runs the tests that are asked for, until the process that asks has gone.
+pub(crate) fn serve(mut cases: Vec<Case>) -> ExitCode {
+    let mut serve = || -> io::Result<()> {
+        let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let mut answers = socket.try_clone()?;
+        for name in BufReader::new(socket).lines() {
+            let name = name?;
+            let failure = match cases.iter().position(|case| case.name == name) {
+                Some(at) => failure(cases.swap_remove(at).run),
+                None => format!("there is no test {name}, or it has run"),
+            };
+            let bytes = u32::try_from(failure.len()).unwrap_or(u32::MAX);
+            answers.write_all(&bytes.to_ne_bytes())?;
+            answers.write_all(&failure.as_bytes()[..bytes as usize])?;
+        }
+        Ok(())
+    };
+    match serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("a process for tests ends: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The reason why a test fails; empty where it passes.
+fn failure(run: Run) -> String {
+    let reason = match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => return String::new(),
+        Ok(Err(failed)) => failed.message().unwrap_or_default().to_owned(),
+        Err(panic) => format!("test panicked: {}", text(&*panic)),
+    };
+    if reason.is_empty() { "it failed without a reason".to_owned() } else { reason }
+}
+
+fn text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("with something that is no text")
+}
+
+/// Processes that run tests; each starts when a test finds none idle.
+#[derive(Clone, Default)]
+pub(crate) struct Workers(Arc<Mutex<Vec<Worker>>>);
+
+impl Workers {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Runs a test in a process of its own.
+    pub(crate) fn run(&self, name: &str) -> Result<(), Failed> {
+        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut worker = match idle {
+            Some(worker) => worker,
+            None => Worker::start().map_err(|error| format!("no process for tests could be started: {error}"))?,
+        };
+        match worker.run(name) {
+            Ok(failure) => {
+                self.0.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+                if failure.is_empty() { Ok(()) } else { Err(failure.into()) }
+            }
+            Err(error) => Err(worker.end(&error).into()),
+        }
+    }
+}
+
+struct Worker {
+    process: Child,
+    socket: Option<UnixStream>,
+}
+
+impl Worker {
+    fn start() -> io::Result<Self> {
+        let (socket, theirs) = UnixStream::pair()?;
+        let mut command = Command::new(env::current_exe()?);
+        let process = command.arg(WORKER).stdin(OwnedFd::from(theirs)).spawn()?;
+        Ok(Self { process, socket: Some(socket) })
+    }
+
+    /// The reason why the test failed, or nothing.
+    fn run(&mut self, name: &str) -> io::Result<String> {
+        let Some(socket) = &mut self.socket else { return Err(io::ErrorKind::NotConnected.into()) };
+        socket.write_all(format!("{name}\n").as_bytes())?;
+        let mut bytes = [0; 4];
+        socket.read_exact(&mut bytes)?;
+        let mut failure = vec![0; u32::from_ne_bytes(bytes) as usize];
+        socket.read_exact(&mut failure)?;
+        Ok(String::from_utf8_lossy(&failure).into_owned())
+    }
+
+    /// The reason why it did not answer.
+    fn end(mut self, error: &io::Error) -> String {
+        self.socket = None;
+        match self.process.wait() {
+            Ok(status) => format!("the process that ran it ended: {status}"),
+            Err(_) => format!("the process that ran it does not answer: {error}"),
+        }
+    }
+}
+
+impl Drop for Worker {
+    /// Tells the process that there are no more tests, and lets it end.
+    fn drop(&mut self) {
+        self.socket = None;
+        let _ = self.process.wait();
+    }
+}
