@@ -95,6 +95,8 @@ pub mod prelude {
 }
 
 pub use add_at::AddAt;
+#[doc(hidden)]
+pub use common::launch::as_for;
 pub use common::operand::Receiver;
 #[doc(no_inline)]
 pub use einsum::{einsum, inner, kron};

@@ -164,6 +164,6 @@ pub use scratch::SCRATCH_COUNTERS;
 #[doc(hidden)]
 pub use signature::ArgumentType;
 pub use stream::Stream;
-pub use tensor_map::{SHARED_ADDRESS, Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP};
+pub use tensor_map::{SHARED_ADDRESS, Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARP_PRODUCTS, WARPGROUP};
 pub use texture::{AddressMode, ArrayShape, Channel, CudaArray, MipmappedArray, Sampling, Surface, Texture};
 pub use tuner::{Answer, Choice, Tuner, Variants};

@@ -4,7 +4,7 @@
     reason = "the launch of a generated kernel, for which callers vouch, and memory that it fills before anyone reads it"
 )]
 
-use std::ffi::c_void;
+use std::{cell::Cell, ffi::c_void};
 
 use gpu_array::{
     ArrayError, Element, GpuArray,
@@ -110,9 +110,30 @@ pub(crate) struct DeviceLimits {
 /// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`.
 const MOST_SHARED_BYTES: i32 = 97;
 
+thread_local! {
+    /// The architecture for which this thread chooses kernels, in place of the device's.
+    static PRETENDED: Cell<Option<Arch>> = const { Cell::new(None) };
+}
+
+/// Chooses kernels in this thread as for an older architecture, while `work` runs. For tests and measurements.
+#[doc(hidden)]
+pub fn as_for<R>(arch: Arch, work: impl FnOnce() -> R) -> R {
+    /// Puts back what was there before, also where `work` panics.
+    struct Before(Option<Arch>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            PRETENDED.set(self.0);
+        }
+    }
+    let _before = Before(PRETENDED.replace(Some(arch)));
+    work()
+}
+
 impl DeviceLimits {
     pub(crate) fn of(device: &Device) -> Result<Self> {
-        let (arch, multiprocessors) = (device.arch(), device.multiprocessors()? as usize);
+        let multiprocessors = device.multiprocessors()? as usize;
+        let is_older = |pretended: &Arch| pretended.number() <= device.arch().number();
+        let arch = PRETENDED.get().filter(is_older).unwrap_or_else(|| device.arch());
         Ok(Self { arch, multiprocessors, most_shared_bytes: device.attribute(MOST_SHARED_BYTES)? as usize })
     }
 }

@@ -8,7 +8,7 @@ use gpu_array::{
 use super::{
     policy::MatmulTile,
     problem::MatmulProblem,
-    warpgroup::{BoxOrder, FactorLayout, HOPPER, MappedOperand},
+    tensor_cores::{BoxOrder, FactorLayout, HOPPER, MappedOperand},
 };
 use crate::Result;
 

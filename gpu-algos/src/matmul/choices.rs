@@ -4,10 +4,10 @@ use gpu_array::DType;
 
 use super::{
     params::launch,
-    plan::{MatmulPlan, Wanted, choose},
+    plan::{MatmulPlan, Wanted, choose, time_in_words},
     precision::Precision,
     problem::{MatmulProblem, MatmulShape},
-    warpgroup::{self, Products},
+    tensor_cores::{self, Products},
     warps,
 };
 use crate::common::{
@@ -74,11 +74,11 @@ fn on_tensor_cores(
         choose("matmul", &problem, Wanted::default(), limits)
             .map(|plan| plan.time().map_or(f64::INFINITY, |time| time as f64))
     } else {
-        Ok(f64::INFINITY)
+        Ok(time_in_words(&problem, limits))
     };
     let products = Products::of(dtype, precision).ok_or("no products");
     match (strict, products) {
-        (Ok(strict), Ok(products)) => warpgroup::described(&problem, products, strict, limits),
+        (Ok(strict), Ok(products)) => tensor_cores::described(&problem, products, strict, limits),
         (Err(error), _) => error.to_string(),
         (_, Err(reason)) => reason.to_owned(),
     }

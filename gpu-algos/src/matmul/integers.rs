@@ -57,7 +57,7 @@ bytes! { i8, u8 }
 /// the elements are. Beyond, they wrap modulo 2^32.
 ///
 /// # Layouts
-/// Arrays and views of any strides. The tensor cores of Hopper (compute capability 9.0) take factors whose elements along k, which are the rows of a
+/// Arrays and views of any strides. Tensor cores (compute capability 8.0 and newer) take factors whose elements along k, which are the rows of a
 /// and the columns of b, are neighbours, and begin at multiples of 16 bytes with strides that are such. Others, among them a b in C order, are copied
 /// before the product. So `matmul_i32(&a, b.t())` of two arrays in C order is the fastest.
 ///

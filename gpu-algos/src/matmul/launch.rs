@@ -13,12 +13,12 @@ use smallvec::SmallVec;
 use super::{
     epilogue::{EPILOGUE, EpilogueText, PlacedEpilogue, ProductEpilogue},
     params::{PARAMS, check_text, launch},
-    plan::{MatmulPlan, Wanted, choose},
+    plan::{MatmulPlan, Wanted, choose, time_in_words},
     policy::{MatmulPolicy, PACK_BYTES},
     precision::{Precision, RequestedPrecision},
     problem::MatmulProblem,
     stack::StackPolicy,
-    warpgroup::{self, Products},
+    tensor_cores::{self, Products},
     warps::WarpPlan,
 };
 use crate::{
@@ -41,7 +41,8 @@ pub(super) const PARAMS_TYPE: &str = "gpu::matmul::MatmulParams<gpu::MAX_AXES>";
 /// The keys of kernels of products.
 static SPACE: KernelSpace = KernelSpace::new();
 
-/// Enqueues a product of numbers of 16 or 8 bits on `stream`, after the work of `homes`, if tensor cores compute it; false if not. Does not wait.
+/// Enqueues a product of numbers of 16 or 8 bits on `stream`, after the work of `homes`, if tensor cores compute it, and are expected to be faster than
+/// CUDA cores are with numbers of 32 bits, as they are but for few results of many terms; false if not. Does not wait.
 ///
 /// # Errors
 /// Those of [`run`].
@@ -58,7 +59,8 @@ fn run_on_tensor_cores(
         return Ok(true);
     }
     let limits = DeviceLimits::of(stream.device())?;
-    warpgroup::run(problem, (products, f64::INFINITY), epilogue, &limits, homes, stream)
+    let strict = time_in_words(problem, &limits);
+    tensor_cores::run(problem, (products, strict), epilogue, &limits, homes, stream)
 }
 
 /// Enqueues the product on `stream`, after the work of `homes`; false, with nothing enqueued, for some products of numbers of 16 or 8 bits, and for those
@@ -90,7 +92,7 @@ pub(super) fn run(
     let plan = choose(op, problem, wanted, &limits)?;
     if let (Some(time), Some(products)) = (plan.time(), Products::of(problem.dtype, precision.precision)) {
         let strict = if precision.is_forced { f64::INFINITY } else { time as f64 };
-        if warpgroup::run(problem, (products, strict), epilogue, &limits, homes, stream)? {
+        if tensor_cores::run(problem, (products, strict), epilogue, &limits, homes, stream)? {
             return Ok(true);
         }
     }
@@ -137,7 +139,7 @@ pub(super) fn program(dtype: DType, policy: &MatmulPolicy, epilogue: Option<Epil
     if !policy.tile.is_of_boxes() {
         return program_with(MATMUL, dtype, template, &text, &headers);
     }
-    headers.extend([SHARED_ADDRESS, TENSOR_COPY, WARPGROUP, warpgroup::PARAMS, warpgroup::BOX_STAGES, MATMUL]);
+    headers.extend([SHARED_ADDRESS, TENSOR_COPY, WARPGROUP, tensor_cores::PARAMS, tensor_cores::BOX_STAGES, MATMUL]);
     let tile = format!("gpu::matmul::BoxTile<{}>", policy.tile.text());
     let (threads, bytes) = (policy.tile.threads(), policy.tile.shared_bytes(dtype));
     let text = format!(

@@ -1,10 +1,13 @@
 //! The one decision of a product: the kernel, its template arguments and the grid.
 
+use gpu_array::DType;
+
 use super::{
     boxes::BoxedOperands,
     policy::{MatmulPolicy, MatmulTuning},
     problem::MatmulProblem,
     stack::StackPolicy,
+    tensor_cores::copy_time,
     warps::WarpPlan,
 };
 use crate::{
@@ -60,6 +63,21 @@ impl MatmulPlan {
             Self::Tiles(plan) => Some(plan.time),
         }
     }
+}
+
+/// The estimated time of a product of numbers of 16 or 8 bits in 32 bits on CUDA cores, with a launch that copies each matrix, in multiplications of a
+/// multiprocessor; infinite where it is not known.
+pub(super) fn time_in_words(problem: &MatmulProblem, device: &DeviceLimits) -> f64 {
+    let dtype = if problem.dtype.is_half() { DType::F32 } else { DType::U32 };
+    let words = MatmulProblem { dtype, ..problem.clone() };
+    let plan = choose("matmul", &words, Wanted::default(), device).ok();
+    let Some(time) = plan.and_then(|plan| plan.time()) else { return f64::INFINITY };
+    let bytes = |[rows, columns]: [usize; 2]| {
+        let of_element = dtype.bytes() + problem.dtype.bytes();
+        [rows, columns, of_element].into_iter().fold(problem.matrices(), usize::saturating_mul)
+    };
+    let matrices = [[problem.m, problem.k], [problem.k, problem.n], [problem.m, problem.n]];
+    time as f64 + matrices.map(|shape| copy_time(bytes(shape), device.multiprocessors)).iter().sum::<f64>()
 }
 
 /// Requirements of a product that decide between kernels.

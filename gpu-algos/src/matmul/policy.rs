@@ -11,7 +11,7 @@ use super::{
     },
     plan::MatmulGrid,
     problem::MatmulProblem,
-    warpgroup::BoxOrder,
+    tensor_cores::BoxOrder,
 };
 use crate::common::launch::{DeviceLimits, MOST_BLOCKS, ScratchNeed, tuned};
 

@@ -3,9 +3,10 @@
 /// The arithmetic of a matrix product of f32, for [`MatrixProduct::precision`](super::MatrixProduct::precision) and
 /// [`gemm_with_precision`](super::gemm_with_precision).
 ///
-/// [`Precision::Tf32`] and [`Precision::Emulated`] say how much precision a product may give up, or how it may be reached. They are computed on the
-/// tensor cores of Hopper (compute capability 9.0). A product that is not expected to be faster there, for example a small one, and every product on
-/// other devices is computed as [`Precision::Strict`]. Products with vectors are reductions for each precision.
+/// [`Precision::Tf32`] and [`Precision::Emulated`] say how much precision a product may give up, or how it may be reached. They are computed on tensor cores
+/// (compute capability 8.0 and newer). A product that is not expected to be faster there is computed as [`Precision::Strict`]: a small one, for example, or
+/// any on a device whose tensor cores multiply f32 no faster than its CUDA cores, as those of 8.6, 8.9 and 12.0 do. Products with vectors are
+/// reductions for each precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Precision {

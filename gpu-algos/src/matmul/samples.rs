@@ -11,7 +11,7 @@ use super::{
     params::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
     policy::{BOXES, MatmulPolicy, MatmulTuning},
     stack::{StackPolicy, TILES},
-    warpgroup::{self, BoxOrder},
+    tensor_cores::{self, BoxOrder},
     warps,
 };
 
@@ -56,7 +56,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let policy = MatmulPolicy { tile, load_a, load_b: PACKS, is_c_packed: true };
         registry.with_sample(MATMUL.name, program(dtype, &policy, Some(EpilogueText::sample(PARAMS_TYPE, dtype))))
     });
-    let registry = of_boxes(warpgroup::samples::add_to(registry));
+    let registry = of_boxes(tensor_cores::samples::add_to(registry));
     let stacks = [DType::F32, DType::F64].into_iter().flat_map(|dtype| TILES.map(|tile| (dtype, tile)));
     let stacks = stacks.chain([(DType::C64, TILES[0])]);
     let registry = [DType::F32, DType::U32]

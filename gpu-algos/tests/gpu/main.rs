@@ -30,6 +30,7 @@ mod matmul_doubles;
 mod matmul_epilogues;
 mod matmul_halves;
 mod matmul_integers;
+mod matmul_older;
 mod matmul_precisions;
 mod matmul_random;
 mod numpy;
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_integers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_precisions::TESTS)
+        .cases("as for 8.0", device.clone(), "GPU_TESTS", matmul_older::cases(!on_gpu))
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)

@@ -78,8 +78,16 @@ fn each(test: fn(&Device) -> Outcome, other: fn(&Device) -> Outcome, device: &De
 pub fn halves_at_edges_of_tiles(device: &Device) -> Outcome {
     fn of<T: Half>(device: &Device) -> Outcome {
         let mut rng = rng(81);
-        let mut shapes =
-            vec![[2, 1, 2], [3, 5, 7], [64, 64, 64], [65, 33, 130], [130, 72, 65], [70, 40, 72], [67, 24, 264]];
+        let mut shapes = vec![
+            [2, 1, 2],
+            [3, 5, 7],
+            [3, 20_000, 2],
+            [64, 64, 64],
+            [65, 33, 130],
+            [130, 72, 65],
+            [70, 40, 72],
+            [67, 24, 264],
+        ];
         if !device.is_emulated() {
             shapes.extend([[1000, 500, 3000], [4099, 257, 1031], [1024, 1024, 1024], [513, 4096, 136], [129, 65, 257]]);
         }

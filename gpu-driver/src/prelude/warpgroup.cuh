@@ -74,6 +74,11 @@ struct TilePlace {
         const uint64_t mask = row_bytes == 128 ? 7 : 3;
         return *reinterpret_cast<const uint4 *>((at ^ ((at >> 7 & mask) << 4)) & ~uint64_t(15));
     }
+    // Bytes to the row, or the column of b, at `place`: where elements across k are neighbours they
+    // have 2 bytes, and a panel has 64 of them.
+    template <bool ACROSS> __device__ __forceinline__ uint32_t across(int place) const {
+        return ACROSS ? place / 64 * panel_bytes + place % 64 * 2 : place * row_bytes;
+    }
 #endif
 };
 
@@ -237,11 +242,11 @@ template <uint32_t TYPE, bool ACROSS> struct TileReader {
                                                 Value (&values)[STEP]) {
         if constexpr (ACROSS) {
             for (int k = 0; k < STEP; k++) {
-                const int offset = at / 64 * tile.panel_bytes + k * 128 + at % 64 * 2;
+                const int offset = tile.template across<true>(at) + k * 128;
                 values[k] = value(tile.chunk(offset), offset & 15);
             }
         } else {
-            const int first = at * tile.row_bytes;
+            const int first = tile.template across<false>(at);
             for (int byte = 0; byte < STEP * BYTES; byte += 16) {
                 const uint4 chunk = tile.chunk(first + byte);
                 for (int k = 0; k < 16 / BYTES; k++)
@@ -254,7 +259,7 @@ template <uint32_t TYPE, bool ACROSS> struct TileReader {
                                                  Value (&values)[2][STEP]) {
         if constexpr (ACROSS) {
             for (int k = 0; k < STEP; k++) {
-                const int offset = at / 64 * tile.panel_bytes + k * 128 + at % 64 * 2;
+                const int offset = tile.template across<true>(at) + k * 128;
                 const uint4 chunk = tile.chunk(offset);
                 for (int e = 0; e < 2; e++) values[e][k] = value(chunk, (offset & 15) + 2 * e);
             }

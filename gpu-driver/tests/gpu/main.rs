@@ -133,6 +133,7 @@ fn main() -> ExitCode {
         boxes_are_copied_with_zeros_around_the_tensor,
         shared_memory_is_read_by_addresses_of_32_bits,
         tiles_are_multiplied_exactly,
+        tiles_are_multiplied_by_a_warp_exactly,
         rows_in_registers_are_multiplied_exactly,
         error_a_map_that_breaks_a_rule,
         attributes_have_names,

@@ -4,7 +4,7 @@ use std::{ffi::c_void, fmt::Debug, ops::Mul};
 
 use gpu_driver::{
     Device, DevicePod, DeviceVec, DriverError, GeneratedKernel, KernelSpace, LaunchConfig, Module, Program,
-    SHARED_ADDRESS, Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARPGROUP,
+    SHARED_ADDRESS, Swizzle, TENSOR_COPY, TensorLayout, TensorMap, WARP_PRODUCTS, WARPGROUP,
 };
 use testkit::{Outcome, ensure, ensure_eq};
 
@@ -100,6 +100,54 @@ __global__ void __launch_bounds__(128, 1) product_of_rows(const float *a, const 
     gpu::warpgroup_wait<0>();
     for (int at = 0; at < 32; at++)
         c[(row + at / 2 % 2 * 8) * 64 + at / 4 * 8 + threadIdx.x % 4 * 2 + at % 2] = sums[at];
+}
+";
+
+const OF_WARPS: &str = "\
+#include \"warp_products.cuh\"
+// The tile of 64 rows of 128 bytes.
+__device__ void copy_tile(unsigned char *to, const unsigned char *from) {
+    for (int at = threadIdx.x; at < 512; at += 32)
+        gpu::copy_part_to_shared(to + gpu::swizzled<128>(at * 16), from + at * 16, 16);
+}
+// c = a b for 64 rows, 64 columns and 128 bytes along k.
+template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS>
+__global__ void product_of_warp(const unsigned char *a, const unsigned char *b, float *c) {
+    typedef typename gpu::SumOf<TYPE>::type Sum;
+    SHARED_DYNAMIC(unsigned char, memory);
+    unsigned char *left = gpu::swizzle_base(memory), *right = left + 8192;
+    copy_tile(left, a);
+    copy_tile(right, b);
+    gpu::end_batch_of_copies();
+    gpu::wait_for_copies<0>();
+    __syncthreads();
+    const gpu::TilePlace rows = A_ACROSS ? gpu::across_k(left, 8192) : gpu::along_k<128>(left);
+    const gpu::TilePlace columns = B_ACROSS ? gpu::across_k(right, 8192) : gpu::along_k<128>(right);
+    // Columns in two halves.
+    for (int half = 0; half < 2; half++) {
+        Sum sums[4][16] = {};
+        gpu::WarpFactors<TYPE, A_ACROSS, B_ACROSS, 4, 16> factors;
+        for (int step = 0; step < 4; step++) {
+            factors.load(rows, 0, columns, half * 32, step);
+            factors.add_products(sums);
+        }
+        for (int at = 0; at < 64; at++) {
+            const int row = at / 16 * 16 + threadIdx.x / 4 + at / 2 % 2 * 8;
+            const int column = half * 32 + at % 16 / 4 * 8 + threadIdx.x % 4 * 2 + at % 2;
+            const Sum sum = sums[at / 16][at % 16];
+            c[row * 64 + column] = gpu::bytes_of(TYPE) == 1 ? float(int32_t(sum)) : float(sum);
+        }
+    }
+}
+// Copies t % 17 bytes of each 16.
+extern \"C\" __global__ void copy_parts(const unsigned char *from, unsigned char *to) {
+    SHARED(uint4, chunks, [32]);
+    chunks[threadIdx.x] = make_uint4(~0u, ~0u, ~0u, ~0u);
+    gpu::copy_part_to_shared(chunks + threadIdx.x, from + threadIdx.x * 16, threadIdx.x % 17);
+    gpu::end_batch_of_copies();
+    gpu::wait_for_copies<0>();
+    __syncthreads();
+    for (int at = threadIdx.x; at < 512; at += 32) to[at] = reinterpret_cast<unsigned char *>(chunks)[at];
 }
 ";
 
@@ -201,14 +249,14 @@ fn bytes_of(kind: &str) -> usize {
     }
 }
 
-/// A map of a matrix of `across` rows of `along` elements, in an order, with boxes as `product` takes them.
-fn operand(
+/// A matrix of `across` rows of `along` elements, in an order.
+fn matrix(
     device: &Device,
     kind: &str,
     values: &[i32],
     [across, along]: [usize; 2],
     is_across: bool,
-) -> Result<(DeviceVec<u8>, TensorMap), DriverError> {
+) -> Result<DeviceVec<u8>, DriverError> {
     let at = |row: usize, k: usize| values[row * along + k];
     let bytes: Vec<u8> = if is_across {
         (0..along)
@@ -221,7 +269,18 @@ fn operand(
             .flat_map(|(row, k)| bits(kind, at(row, k)))
             .collect()
     };
-    let memory = DeviceVec::from_slice(&device.stream(), &bytes)?;
+    DeviceVec::from_slice(&device.stream(), &bytes)
+}
+
+/// The matrix, and a map of it with boxes as `product` takes them.
+fn operand(
+    device: &Device,
+    kind: &str,
+    values: &[i32],
+    [across, along]: [usize; 2],
+    is_across: bool,
+) -> Result<(DeviceVec<u8>, TensorMap), DriverError> {
+    let memory = matrix(device, kind, values, [across, along], is_across)?;
     let element_bytes = bytes_of(kind);
     let (columns, rows) = if is_across { (across, along) } else { (along, across) };
     let box_lengths = if is_across { [64, along as u32, 1] } else { [128 / element_bytes as u32, across as u32, 1] };
@@ -281,6 +340,61 @@ pub fn tiles_are_multiplied_exactly(device: &Device) -> Outcome {
             }
         }
     }
+    Ok(())
+}
+
+pub fn tiles_are_multiplied_by_a_warp_exactly(device: &Device) -> Outcome {
+    let stream = device.stream();
+    const EACH: [(&str, &[usize]); 5] = [
+        ("gpu::BF16", &[0, 1, 2, 3]),
+        ("gpu::F16", &[0, 3]),
+        ("gpu::TF32", &[0]),
+        ("gpu::S8", &[0]),
+        ("gpu::U8", &[0]),
+    ];
+    let expression = |kind: &str, order: usize| {
+        let (a_across, b_across) = (order & 1 != 0, order & 2 != 0);
+        format!("product_of_warp<{kind}, {a_across}, {b_across}>")
+    };
+    let program = [TENSOR_COPY, WARPGROUP, WARP_PRODUCTS]
+        .into_iter()
+        .fold(Program::new("warps.cu", OF_WARPS).option("-default-device"), |program, header| {
+            program.header(header.name, header.text)
+        });
+    let names = EACH.iter().flat_map(|&(kind, orders)| orders.iter().map(move |&order| expression(kind, order)));
+    let program = names.fold(program, Program::name_expression);
+    let module = Module::load(device, &program.compile(device.arch())?)?;
+    for (kind, orders) in EACH {
+        for &order in orders {
+            let name = expression(kind, order);
+            let along = 128 / bytes_of(kind);
+            // Bytes are all that there are, the others few, so that sums are integers of f32.
+            let [a_span, b_span] = if bytes_of(kind) == 1 { [256; 2] } else { [17, 13] };
+            let least = |span: i32| if kind == "gpu::U8" { 0 } else { span / 2 };
+            let a: Vec<i32> = (0..64 * along).map(|at| (at * 7 + at / 13) as i32 % a_span - least(a_span)).collect();
+            let b: Vec<i32> = (0..64 * along).map(|at| (at * 5 + at / 11) as i32 % b_span - least(b_span)).collect();
+            let left = matrix(device, kind, &a, [64, along], order & 1 != 0)?;
+            let right = matrix(device, kind, &b, [64, along], order & 2 != 0)?;
+            let mut c = DeviceVec::<f32>::zeros(&stream, 64 * 64)?;
+            let kernel = module.function(&name)?;
+            let config = LaunchConfig { grid: 1.into(), block: 32.into(), shared_bytes: 2 * 8192 + 1024 };
+            // SAFETY: the factors have 64 rows or columns of 128 bytes, c has 64 x 64 elements, and the shared memory holds both tiles.
+            unsafe { kernel.launch(config, (left.input(), right.input(), c.output()), &stream)? };
+            let got = c.to_vec()?;
+            for (at, &got) in got.iter().enumerate() {
+                let (row, column) = (at / 64, at % 64);
+                let want: i32 = (0..along).map(|k| a[row * along + k] * b[column * along + k]).sum();
+                ensure_eq!((&name, row, column, got), (&name, row, column, want as f32));
+            }
+        }
+    }
+    let from = DeviceVec::from_slice(&stream, &(0..512).map(|at| at as u8 | 1).collect::<Vec<u8>>())?;
+    let mut to = DeviceVec::<u8>::zeros(&stream, 512)?;
+    let config = LaunchConfig { grid: 1.into(), block: 32.into(), shared_bytes: 0 };
+    // SAFETY: both have 512 bytes.
+    unsafe { module.function("copy_parts")?.launch(config, (from.input(), to.output()), &stream)? };
+    let want: Vec<u8> = (0..512).map(|at| if at % 16 < at / 16 % 17 { at as u8 | 1 } else { 0 }).collect();
+    ensure_eq!(to.to_vec()?, want);
     Ok(())
 }
 

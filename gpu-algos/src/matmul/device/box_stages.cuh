@@ -6,7 +6,7 @@
 // is ALONG_K_BOXES, rows of ROW_BYTES along k, or ACROSS_K_BOXES, panels of PANEL elements across k
 // and BLOCK_K along k. Both have PARTS matrices for each.
 #pragma once
-#include "matmul_warpgroup_params.cuh"
+#include "tensor_core_params.cuh"
 #include "tensor_copy.cuh"
 
 namespace gpu {

@@ -5,9 +5,9 @@
 // rows and `columns` columns with any strides, in elements; the axes of the stack are `batch`, the
 // innermost first. `to` has for each matrix PARTS times `rows` rows of `pitch` elements, of which
 // `pitch` is a multiple of 8 (of bytes 16) and at least `columns`; nobody reads elements behind
-// `columns`. Parameters: SplitParams (warpgroup/params.rs).
+// `columns`. Parameters: SplitParams (tensor_cores/params.rs).
 #pragma once
-#include "matmul_warpgroup_params.cuh"
+#include "tensor_core_params.cuh"
 #include "warpgroup.cuh"
 
 namespace gpu {

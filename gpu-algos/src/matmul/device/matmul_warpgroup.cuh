@@ -23,7 +23,7 @@
 // has whole packs of 16 bytes along its rows, or is contiguous along its columns if f32 of a pass
 // through registers; with FusedParams all tiles are whole besides. Bytes moved: a once for each
 // column of tiles, b once for each row of tiles, less the hits in caches; c once. Parameters:
-// WarpgroupParams (warpgroup/params.rs).
+// TensorCoreParams (tensor_cores/params.rs).
 //
 // Sources: warp specialisation and tiles after CUTLASS (NVIDIA) and fast.cu (pranjalssh); f32 from
 // bf16 after Henry, Tang and Heinecke, Leveraging the bfloat16 Artificial Intelligence Datatype For
@@ -31,6 +31,7 @@
 #pragma once
 #include "box_stages.cuh"
 #include "store_of_sums.cuh"
+#include "tile_part.cuh"
 #include "warpgroup.cuh"
 
 namespace gpu {
@@ -54,32 +55,6 @@ template <uint32_t TYPE_, int PARTS_, int M, int N, int STAGES_> struct Warpgrou
     static constexpr uint32_t RASTER_ROWS = N > M ? 16 : 8;
     static_assert(M % 64 == 0 && N % 64 == 0, "warpgroups have 64 rows, panels at most 64 columns");
     static_assert(TYPE == BF16 || PARTS == 1, "parts are bf16");
-};
-
-// A tile of c, and the matrices of the maps that it is a product of.
-struct TilePart {
-    int64_t row, column, c;
-    int left, right;
-
-    template <class Params> __device__ __forceinline__
-    TilePart(const Params &params, uint32_t tile, int block_m, int block_n, uint32_t raster_rows) {
-        const uint32_t tiles = params.tiles_m * params.tiles_n;
-        uint32_t matrix = tile / tiles;
-        const uint32_t group = min(params.tiles_m, raster_rows) * params.tiles_n;
-        const uint32_t in_group = tile % tiles % group;
-        const uint32_t first = tile % tiles / group * raster_rows;
-        const uint32_t rows = min(params.tiles_m - first, raster_rows);
-        row = int64_t(first + in_group % rows) * block_m;
-        column = int64_t(in_group / rows) * block_n;
-        int64_t offsets[3] = {0, 0, 0};
-        for (uint32_t d = 0; d < params.batch_rank; d++) {
-            const auto &axis = params.batch[d];
-            const int64_t at = matrix % uint32_t(axis.length);
-            matrix /= uint32_t(axis.length);
-            for (int k = 0; k < 3; k++) offsets[k] += at * axis.strides[k];
-        }
-        c = offsets[0], left = int(offsets[1]), right = int(offsets[2]);
-    }
 };
 
 // The place of part PART of an operand, from 64 ROWS of a or column 0 of b on.
@@ -229,7 +204,7 @@ __device__ __forceinline__ void copy_tiles(Stages<Tile> &stages, const TensorMap
 }
 
 template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT, bool IS_PLAIN,
-          class Params = WarpgroupParams<MAX_AXES>>
+          class Params = TensorCoreParams<MAX_AXES>>
 __global__ void __launch_bounds__(Tile::THREADS, 1)
     matmul_warpgroup(const __grid_constant__ TensorMap left,
                      const __grid_constant__ TensorMap right,

@@ -1,11 +1,11 @@
-// The stores of a product's sums, of 64 rows and BLOCK_N columns, from the registers of a
-// warpgroup: c = alpha a b + beta c, or the values of an epilogue for alpha = 1.
+// The stores of a product's sums, of BLOCK_N columns and the 64 rows of a warpgroup or the 16 of a
+// warp, from registers: c = alpha a b + beta c, or the values of an epilogue for alpha = 1.
 //
 // Sums lie as warpgroup.cuh has them, but with BY_ROWS, whose factor a passes through registers, in
 // other rows. Threads exchange neighbours, so that they store whole sectors of 32 bytes.
 #pragma once
 #include "epilogue.cuh"
-#include "matmul_warpgroup_params.cuh"
+#include "tensor_core_params.cuh"
 
 namespace gpu {
 namespace matmul {
@@ -22,16 +22,30 @@ __device__ __forceinline__ uint32_t add_multiple(uint32_t sum, uint32_t factor, 
     return sum + factor * value;
 }
 
+// The threads that have the sums: warpgroups behind the first one of a block, or one warp.
+struct ByWarpgroups {
+    static constexpr int ROWS = 64;
+    static __device__ __forceinline__ int first_row() { return (threadIdx.x / 128 - 1) * 64; }
+    static __device__ __forceinline__ int first_row_of_warp() {
+        return threadIdx.x % 128 / 32 * 16;
+    }
+};
+struct ByWarp {
+    static constexpr int ROWS = 16;
+    static __device__ __forceinline__ int first_row() { return 0; }
+    static __device__ __forceinline__ int first_row_of_warp() { return 0; }
+};
+
 // Sum is float, or uint32_t for integers, which wrap.
-template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
+template <class Sum, int BLOCK_N, bool BY_ROWS, class Threads = ByWarpgroups> struct StoreOfSums {
     static constexpr int COUNT = BLOCK_N / 2;
     const Sum (&at)[COUNT];
 
-    // The row of sum 4 j + 2 half + e of this thread, of 64. Read through registers, rows are
+    // The row of sum 4 j + 2 half + e of this thread, of ROWS. Read through registers, rows are
     // exchanged so that the threads of a warp find their elements in different banks.
     static __device__ __forceinline__ int row(int half) {
         const int warp = threadIdx.x % 128 / 32, group = threadIdx.x % 32 / 4;
-        if constexpr (!BY_ROWS) return warp * 16 + group + half * 8;
+        if constexpr (!BY_ROWS) return Threads::first_row_of_warp() + group + half * 8;
         return warp / 2 * 32 + group / 4 * 16 + (warp % 2 * 2 + half) * 4 + group % 4;
     }
 
@@ -99,7 +113,7 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
             const int64_t column = part.column + 16 * pack + first_column;
 #pragma unroll
             for (int half = 0; half < 2; half++) {
-                const int64_t r = part.row + (threadIdx.x / 128 - 1) * 64 +
+                const int64_t r = part.row + Threads::first_row() +
                                   (is_by_rows ? exchanged_row(half) : row(half));
                 if (r >= int64_t(params.m)) continue;
                 T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row +
@@ -139,7 +153,7 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
         constexpr int GROUP = 4;
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            const int64_t r = part.row + (threadIdx.x / 128 - 1) * 64 + row(half);
+            const int64_t r = part.row + Threads::first_row() + row(half);
             const int64_t columns = r < int64_t(params.m) ? int64_t(params.n) - part.column : 0;
             T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row +
                    part.column * params.c_column;
@@ -226,9 +240,9 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     template <class T, bool IS_PLAIN, class Params, class Part, class Epilogue>
     __device__ __forceinline__ void store_applied(const Params &params, const Part &part,
                                                   const Epilogue &epilogue) const {
-        const int64_t row = part.row + (threadIdx.x / 128 - 1) * 64;
+        const int64_t row = part.row + Threads::first_row();
         const bool is_packed = BY_ROWS ? params.c_row == 1 : params.c_pack >= 16 / sizeof(T);
-        const bool is_whole = is_packed && row + 64 <= int64_t(params.m) &&
+        const bool is_whole = is_packed && row + Threads::ROWS <= int64_t(params.m) &&
                               part.column + BLOCK_N <= int64_t(params.n);
         if (IS_PLAIN || is_whole) {
             if constexpr (sizeof(T) == 4)
@@ -249,8 +263,9 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
                                                         const Epilogue &epilogue) const {
         constexpr int VECTOR_SIZE = BY_ROWS ? 2 : 4, PARTS = 4 / VECTOR_SIZE;
         // Packs of two rows each.
-        constexpr int PACKS = IS_WHOLE ? Epilogue::PACKS_AT_ONCE / 2 : 1;
-        const int lane = threadIdx.x % 4, first_row = (threadIdx.x / 128 - 1) * 64;
+        constexpr int MOST = IS_WHOLE ? Epilogue::PACKS_AT_ONCE / 2 : 1;
+        constexpr int PACKS = MOST < COUNT / 8 ? MOST : COUNT / 8;
+        const int lane = threadIdx.x % 4, first_row = Threads::first_row();
         const bool is_by_rows = BY_ROWS && (IS_WHOLE || params.c_row == 1);
         const int first_column = is_by_rows ? lane * 2 : lane % 2 * 8 + lane / 2 * 4;
         const int far = is_by_rows ? 6 : 0;
@@ -316,7 +331,7 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
     store_whole_halves(const Params &params, const Part &part, const Epilogue &epilogue) const {
         constexpr int MOST = Epilogue::PACKS_AT_ONCE / 2; // packs of two rows each
         constexpr int PACKS = MOST < BLOCK_N / 32 ? MOST : BLOCK_N / 32;
-        const int64_t first_row = part.row + (threadIdx.x / 128 - 1) * 64;
+        const int64_t first_row = part.row + Threads::first_row();
         const int64_t first_column = part.column + threadIdx.x % 4 * 8;
 #pragma unroll
         for (int pack = 0; pack < BLOCK_N / 32; pack += PACKS) {
@@ -351,7 +366,7 @@ template <class Sum, int BLOCK_N, bool BY_ROWS> struct StoreOfSums {
         constexpr int PAIRS = 4;
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            const int64_t r = part.row + (threadIdx.x / 128 - 1) * 64 + row(half);
+            const int64_t r = part.row + Threads::first_row() + row(half);
             const int64_t columns = r < int64_t(params.m) ? int64_t(params.n) - part.column : 0;
             T *c = reinterpret_cast<T *>(params.c) + part.c + r * params.c_row +
                    part.column * params.c_column;

@@ -1,13 +1,34 @@
-//! Samples of products on Hopper's tensor cores, for checks without a device.
+//! Samples of products on tensor cores, for checks without a device.
 
 use gpu_array::gpu_driver::Registry;
 
 use super::{
     super::epilogue::EpilogueText,
-    launch::{MATMUL, PARAMS_TYPE, SPLIT, program, split_program},
+    launch::{MATMUL, MMA, PARAMS_TYPE, SPLIT, program, split_program},
     operand::BoxOrder::{AcrossK, AlongK},
-    policy::{Products, TILES},
+    policy::{Products, TILES, TILES_OF_WARPS},
 };
+
+/// Adds each tile of warps of TF32 and of parts, for matrices in C order the largest of bf16 and u8, and one of f16 with any stores and an epilogue.
+fn of_warps(registry: Registry) -> Registry {
+    let tile = |products, block| TILES_OF_WARPS.iter().find(|tile| (tile.products, tile.block_n) == (products, block));
+    let along = [AlongK, AlongK];
+    let epilogue = || EpilogueText::sample(PARAMS_TYPE, Products::F16.result());
+    let samples = [
+        (tile(Products::Tf32, 256), along, true, None),
+        (tile(Products::Tf32, 64), along, false, None),
+        (tile(Products::ThreeBf16, 128), along, true, None),
+        (tile(Products::Bf16, 256), [AlongK, AcrossK], true, None),
+        (tile(Products::Bf16, 128), [AcrossK, AlongK], true, None),
+        (tile(Products::F16, 64), [AcrossK, AcrossK], false, Some(epilogue())),
+        (tile(Products::I8, 64), along, true, None),
+        (tile(Products::U8, 256), along, true, None),
+    ];
+    samples.into_iter().fold(registry, |registry, (tile, orders, is_plain, epilogue)| {
+        let with = |tile| program(tile, orders, is_plain, epilogue);
+        tile.map(with).into_iter().fold(registry, |registry, program| registry.with_sample(MMA.name, program))
+    })
+}
 
 /// Adds each tile for matrices in C order and plain stores, the largest ones for other orders and any stores, and the copies.
 pub(in crate::matmul) fn add_to(registry: Registry) -> Registry {
@@ -39,5 +60,5 @@ pub(in crate::matmul) fn add_to(registry: Registry) -> Registry {
     });
     [Products::Tf32, Products::ThreeBf16, Products::Bf16, Products::I8]
         .iter()
-        .fold(registry, |registry, &products| registry.with_sample(SPLIT.name, split_program(products)))
+        .fold(of_warps(registry), |registry, &products| registry.with_sample(SPLIT.name, split_program(products)))
 }

@@ -1,4 +1,4 @@
-//! The launches of products on Hopper's tensor cores.
+//! The launches of products on tensor cores.
 #![expect(
     unsafe_code,
     reason = "launches of generated kernels, and memory that the first of them fills before the second reads it"
@@ -10,16 +10,16 @@ use gpu_array::{
     expression::{HEADERS, loop_program},
     gpu_driver::{
         Device, DeviceVec, GeneratedKernel, HALF, Header, KernelSpace, LaunchConfig, Program, Stream, TENSOR_COPY,
-        WARPGROUP,
+        WARP_PRODUCTS, WARPGROUP,
     },
 };
 use smallvec::SmallVec;
 
 use super::{
     operand::{BoxOrder, FactorLayout, MappedOperand},
-    params::{PARAMS, check_text, params_of, split_check_text, split_params},
-    plan::{Preparation, WarpgroupPlan, choose},
-    policy::{Products, WarpgroupTile},
+    params::{PARAMS, check_text, operands_check_text, operands_of, params_of, split_check_text, split_params},
+    plan::{Preparation, TensorCorePlan, choose},
+    policy::{Products, TensorCoreTile},
 };
 use crate::{
     Result,
@@ -32,13 +32,15 @@ use crate::{
 
 pub(super) const MATMUL: Header =
     Header { name: "matmul_warpgroup.cuh", text: include_str!("../device/matmul_warpgroup.cuh") };
+pub(super) const MMA: Header = Header { name: "matmul_mma.cuh", text: include_str!("../device/matmul_mma.cuh") };
+const TILE_PART: Header = Header { name: "tile_part.cuh", text: include_str!("../device/tile_part.cuh") };
 pub(in crate::matmul) const BOX_STAGES: Header =
     Header { name: "box_stages.cuh", text: include_str!("../device/box_stages.cuh") };
 const STORE: Header = Header { name: "store_of_sums.cuh", text: include_str!("../device/store_of_sums.cuh") };
 pub(super) const SPLIT: Header = Header { name: "matmul_split.cuh", text: include_str!("../device/matmul_split.cuh") };
 
 /// The type of the parameters of a product.
-pub(super) const PARAMS_TYPE: &str = "gpu::matmul::WarpgroupParams<gpu::MAX_AXES>";
+pub(super) const PARAMS_TYPE: &str = "gpu::matmul::TensorCoreParams<gpu::MAX_AXES>";
 
 /// The keys of both kernels.
 static SPACE: KernelSpace = KernelSpace::new();
@@ -73,8 +75,6 @@ pub(in crate::matmul) fn run(
     };
     let (a, b) = (prepared(0)?, prepared(1)?);
     let elements = [tile.products.element_bytes(), tile.products.parts()];
-    let mut left = a.operand.map(device, elements, tile.block_m)?;
-    let mut right = b.operand.map(device, elements, tile.block_n)?;
     let mut params = params_of(&problem, &plan, [&a.operand, &b.operand]);
     let epilogue = epilogue.map(|epilogue| epilogue.placed(&problem, products.store_width()));
     if let Some(epilogue) = epilogue {
@@ -86,11 +86,21 @@ pub(in crate::matmul) fn run(
         block: tile.threads().into(),
         shared_bytes: tile.shared_bytes() as u32,
     };
-    let mut values: [*mut c_void; 3] = [(&raw mut left).cast(), (&raw mut right).cast(), params.as_mut_ptr().cast()];
-    // SAFETY: the values have the types of the kernel's parameters, which its program asserts. The maps describe views that are borrowed until this call
-    // returns, or copies in the order of `stream`. No two elements of c have one place, and its view is borrowed exclusively, but for leaves of the epilogue
-    // that have each element at its place in c. The homes of all of them come before the launch.
-    unsafe { kernel.launch_with(config, &mut values, homes, stream)? };
+    let params = params.as_mut_ptr().cast();
+    let launch = |values: &mut [*mut c_void]| {
+        // SAFETY: the values have the types of the kernel's parameters, which its program asserts. The maps and operands describe views that are borrowed
+        // until this call returns, or copies in the order of `stream`. No two elements of c have one place, and its view is borrowed exclusively, but for
+        // leaves of the epilogue that have each element at its place in c. The homes of all of them come before the launch.
+        unsafe { kernel.launch_with(config, values, homes, stream) }
+    };
+    if tile.warps.is_some() {
+        let mut operands = operands_of([&a.operand, &b.operand], elements);
+        launch(&mut [operands.as_mut_ptr().cast(), params])?;
+    } else {
+        let mut left = a.operand.map(device, elements, tile.block_m)?;
+        let mut right = b.operand.map(device, elements, tile.block_n)?;
+        launch(&mut [(&raw mut left).cast(), (&raw mut right).cast(), params])?;
+    }
     Ok(true)
 }
 
@@ -128,7 +138,7 @@ fn prepare(
     Ok(Prepared { operand: operand(memory.as_raw()), _memory: Some(memory) })
 }
 
-fn kernel(plan: &WarpgroupPlan, epilogue: Option<PlacedEpilogue<'_, '_>>, device: &Device) -> Result<GeneratedKernel> {
+fn kernel(plan: &TensorCorePlan, epilogue: Option<PlacedEpilogue<'_, '_>>, device: &Device) -> Result<GeneratedKernel> {
     let boxes = plan.preparations.map(|source| u64::from(source.order().boxes()));
     let mut key: SmallVec<[u64; 32]> = SmallVec::from_slice(&[
         SPACE.word(),
@@ -160,7 +170,7 @@ fn split_kind(products: Products) -> u64 {
 
 /// The program of a product.
 pub(super) fn program(
-    tile: &WarpgroupTile,
+    tile: &TensorCoreTile,
     orders: [BoxOrder; 2],
     is_plain: bool,
     epilogue: Option<EpilogueText>,
@@ -169,15 +179,19 @@ pub(super) fn program(
     let result = tile.products.result();
     let params = epilogue.as_ref().map_or(String::new(), |epilogue| format!(", {}", epilogue.params));
     let name = result.cuda_name();
-    let template =
-        format!("gpu::matmul::matmul_warpgroup<{name}, {}, {left}, {right}, {is_plain}{params}>", tile.text());
+    let kernel = if tile.warps.is_some() { "matmul_mma" } else { "matmul_warpgroup" };
+    let template = format!("gpu::matmul::{kernel}<{name}, {}, {left}, {right}, {is_plain}{params}>", tile.text());
     let include = if result.is_half() { "#include \"half.cuh\"\n" } else { "" };
     let (check, text, threads, bytes) = (check_text(), tile.text(), tile.threads(), tile.shared_bytes());
     let of_tile = format!(
         "static_assert({text}::THREADS == {threads} && {text}::SHARED_BYTES == {bytes}, \"the launch is that of the tile\");\n"
     );
     let (around, headers) = epilogue.map_or_else(Default::default, |epilogue| (epilogue.text, epilogue.headers));
-    let headers = headers.into_iter().chain([HALF]);
+    let headers = headers.into_iter().chain([HALF, TILE_PART]);
+    if tile.warps.is_some() {
+        let text = format!("{include}{check}{}{of_tile}{around}", operands_check_text());
+        return program_of(MMA, text, template, headers.chain([WARP_PRODUCTS]));
+    }
     program_of(MATMUL, format!("{include}{check}{of_tile}{around}"), template, headers).architecture_specific()
 }
 

@@ -1,8 +1,8 @@
-//! The one decision of a product on Hopper's tensor cores: whether it pays, the tile, and the operands that are copied first.
+//! The one decision of a product on tensor cores: whether it pays, the tile, and the operands that are copied first.
 
 use super::{
     operand::{BoxOrder, FactorLayout},
-    policy::{Products, TILES, WarpgroupTile, copy_time},
+    policy::{Products, TILES, TILES_OF_WARPS, TensorCoreTile, TensorCores, copy_time},
 };
 use crate::{
     common::launch::{DeviceLimits, MOST_BLOCKS},
@@ -28,8 +28,8 @@ impl Preparation {
 
 /// The chosen kernel and its grid.
 #[derive(Clone, Debug)]
-pub(super) struct WarpgroupPlan {
-    pub(super) tile: WarpgroupTile,
+pub(super) struct TensorCorePlan {
+    pub(super) tile: TensorCoreTile,
     /// Whether c' = b' a' is computed in place of c = a b.
     pub(super) is_transposed: bool,
     /// The preparations of a and b as the kernel takes them.
@@ -42,7 +42,7 @@ pub(super) struct WarpgroupPlan {
     pub(super) blocks: usize,
 }
 
-/// The architecture whose tensor cores these are: it copies boxes, multiplies 8 and 16 values of f64 along k at once, and gives registers to other warps.
+/// The architecture that copies boxes, multiplies 8 and 16 values of f64 along k at once, and gives registers to other warps.
 pub(in crate::matmul) const HOPPER: u32 = 90;
 
 /// Chooses a plan, without an epilogue or with one, if one is expected to take less than `strict`, the time of a product on CUDA cores.
@@ -51,12 +51,13 @@ pub(super) fn choose(
     (products, has_epilogue): (Products, bool),
     strict: f64,
     device: &DeviceLimits,
-) -> Option<WarpgroupPlan> {
+) -> Option<TensorCorePlan> {
     let factors = [1, 2].map(|operand| FactorLayout::of(problem, operand));
-    if device.arch.number() != HOPPER || problem.k == 0 || !factors.iter().all(FactorLayout::fits_a_map) {
+    let cores = TensorCores::of(device.arch)?;
+    if problem.k == 0 || !factors.iter().all(FactorLayout::fits_a_map) {
         return None;
     }
-    let (is_transposed, preparations) = preparations(products, &factors);
+    let (is_transposed, preparations) = preparations(products, &factors, cores.has_warpgroups);
     let copying: f64 =
         (preparations.iter().zip(if is_transposed { [&factors[1], &factors[0]] } else { factors.each_ref() }))
             .filter(|(source, _)| matches!(source, Preparation::Copied(_)))
@@ -64,16 +65,18 @@ pub(super) fn choose(
             .sum();
     let is_stored_whole = is_stored_whole(problem, products, is_transposed, preparations[0].order());
     let (m, n) = if is_transposed { (problem.n, problem.m) } else { (problem.m, problem.n) };
-    let tiles =
-        TILES.iter().filter(|tile| tile.products == products && tile.shared_bytes() <= device.most_shared_bytes);
-    let plans = tiles.filter_map(|&tile| {
+    let tiles = if cores.has_warpgroups { TILES } else { TILES_OF_WARPS };
+    let fitting =
+        tiles.iter().filter(|tile| tile.products == products && tile.shared_bytes() <= device.most_shared_bytes);
+    let plans = fitting.filter_map(|&tile| {
         let (tiles_m, tiles_n) = (m.div_ceil(tile.block_m), n.div_ceil(tile.block_n));
         let tiles = tiles_m.checked_mul(tiles_n)?.checked_mul(problem.matrices())?;
-        let blocks = tiles.min(device.multiprocessors);
-        let time = copying + tile.time(tiles.div_ceil(blocks.max(1)), problem.k);
+        let blocks = tiles.min(device.multiprocessors * tile.warps.map_or(1, |warps| warps.resident));
+        let waves = tiles.div_ceil(blocks.clamp(1, device.multiprocessors));
+        let time = copying + tile.time(waves, problem.k, &cores);
         let is_plain =
             is_stored_whole && (!has_epilogue || m.is_multiple_of(tile.block_m) && n.is_multiple_of(tile.block_n));
-        let plan = WarpgroupPlan { tile, is_transposed, preparations, is_plain, tiles_m, tiles_n, tiles, blocks };
+        let plan = TensorCorePlan { tile, is_transposed, preparations, is_plain, tiles_m, tiles_n, tiles, blocks };
         (tiles <= MOST_BLOCKS && time < strict).then_some((time, plan))
     });
     plans.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, plan)| plan)
@@ -88,7 +91,7 @@ fn is_stored_whole(problem: &MatmulProblem, products: Products, is_transposed: b
 }
 
 /// Whether a and b change places, and the preparation of each.
-fn preparations(products: Products, factors: &[FactorLayout; 2]) -> (bool, [Preparation; 2]) {
+fn preparations(products: Products, factors: &[FactorLayout; 2], has_warpgroups: bool) -> (bool, [Preparation; 2]) {
     let in_place = |factor: &FactorLayout| factor.in_place().map(|operand| Preparation::InPlace(operand.order));
     let copied = |factor: &FactorLayout| Preparation::Copied(factor.nearest_order());
     let along_k = |factor: &FactorLayout| match in_place(factor) {
@@ -101,6 +104,7 @@ fn preparations(products: Products, factors: &[FactorLayout; 2]) -> (bool, [Prep
             return (false, factors.each_ref().map(|factor| in_place(factor).unwrap_or_else(|| copied(factor))));
         }
         Products::I8 | Products::U8 => return (false, factors.each_ref().map(along_k)),
+        Products::Tf32 if !has_warpgroups => return (false, factors.each_ref().map(along_k)),
         Products::Tf32 => {}
     }
     // The right operand lies along k, the left one in either order.
@@ -128,7 +132,7 @@ pub(in crate::matmul) fn described(
     device: &DeviceLimits,
 ) -> String {
     let Some(plan) = choose(problem, (products, false), strict, device) else { return "the other kernels".to_owned() };
-    let WarpgroupPlan { tile, is_transposed, preparations: [a, b], tiles_m, tiles_n, blocks, .. } = plan;
+    let TensorCorePlan { tile, is_transposed, preparations: [a, b], tiles_m, tiles_n, blocks, .. } = plan;
     let transposed = if is_transposed { " transposed" } else { "" };
     format!("{}{transposed} {a:?} {b:?} tiles {tiles_m} x {tiles_n} blocks {blocks}", tile.text())
 }

@@ -1,13 +1,13 @@
-//! Parameters of the kernels of products on Hopper's tensor cores.
+//! Parameters of the kernels of products on tensor cores.
 
 use gpu_array::{
     expression::{AxisParams, MAX_AXES},
-    gpu_driver::{Header, joined_text, kernel_constants, kernel_params},
+    gpu_driver::{Header, joined_text, kernel_constants, kernel_params, kernel_struct},
 };
 
 use super::{
     operand::{Copied, MappedOperand},
-    plan::WarpgroupPlan,
+    plan::TensorCorePlan,
 };
 use crate::{common::launch::Words, matmul::problem::MatmulProblem};
 
@@ -21,7 +21,7 @@ kernel_constants! {
 
 kernel_params! {
     /// The parameters of a product of stacks of matrices.
-    pub(super) struct WarpgroupParams<"int AXES">, WarpgroupHead {
+    pub(super) struct TensorCoreParams<"int AXES">, TensorCoreHead {
         /// Rows of a and c.
         m: u64,
         /// Columns of b and c.
@@ -50,6 +50,32 @@ kernel_params! {
         c_pack: u64;
         /// The axes of the stack, the innermost first; strides are those of c in elements, and of a and b in matrices of their maps.
         batch: ["AxisParams<3>"; "AXES"],
+    }
+}
+
+kernel_struct! {
+    /// An operand that warps copy themselves.
+    pub(super) struct MmaOperand {
+        /// The address of the first element.
+        address: u64,
+        /// Bytes from one row to the next.
+        row_bytes: i64,
+        /// Bytes from one matrix to the next.
+        matrix_bytes: i64,
+        /// Elements across k: rows of a, or columns of b.
+        across: u64,
+        /// Elements along k.
+        along: u64,
+    }
+}
+
+kernel_params! {
+    /// The operands of a product by warps.
+    pub(super) struct MmaOperands<"int COUNT">, MmaOperandsHead {
+        /// Matrices of an element's parts.
+        parts: u64;
+        /// a and b.
+        operands: ["MmaOperand"; "COUNT"],
     }
 }
 
@@ -85,25 +111,27 @@ kernel_params! {
 
 /// The header of both.
 pub(in crate::matmul) const PARAMS: Header = Header {
-    name: "matmul_warpgroup_params.cuh",
+    name: "tensor_core_params.cuh",
     text: joined_text![
         "#pragma once\n#include \"expression_params.cuh\"\n#include \"packs.cuh\"\nnamespace gpu {\nnamespace matmul {\n",
         CONSTANTS,
-        WarpgroupHead::DEFINITION,
+        TensorCoreHead::DEFINITION,
+        MmaOperand::DEFINITION,
+        MmaOperandsHead::DEFINITION,
         SplitHead::DEFINITION,
         "} // namespace matmul\n} // namespace gpu\n",
     ],
 };
 
 /// The parameters of a product.
-pub(super) fn params_of(problem: &MatmulProblem, plan: &WarpgroupPlan, [a, b]: [&MappedOperand; 2]) -> Words {
+pub(super) fn params_of(problem: &MatmulProblem, plan: &TensorCorePlan, [a, b]: [&MappedOperand; 2]) -> Words {
     let mut params = Words::new();
     let steps: Vec<[isize; 3]> = (problem.batch.iter().enumerate())
         .map(|(axis, of)| [of.steps[0], a.matrix_steps[axis], b.matrix_steps[axis]])
         .collect();
     let axes = problem.batch.iter().zip(&steps);
-    WarpgroupParams {
-        head: WarpgroupHead {
+    TensorCoreParams {
+        head: TensorCoreHead {
             m: problem.m as u64,
             n: problem.n as u64,
             k: problem.k as u64,
@@ -151,7 +179,20 @@ pub(super) fn split_params(copied: &Copied, to: u64) -> Words {
 
 /// Text for a product's program that compares its parameters with those that are passed.
 pub(super) fn check_text() -> String {
-    WarpgroupHead::check("gpu::matmul::WarpgroupParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
+    TensorCoreHead::check("gpu::matmul::TensorCoreParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
+}
+
+/// The operands of a product by warps, whose elements have so many bytes and parts.
+pub(super) fn operands_of([a, b]: [&MappedOperand; 2], [bytes, parts]: [usize; 2]) -> Words {
+    let mut params = Words::new();
+    let head = MmaOperandsHead { parts: parts as u64 };
+    MmaOperands { head, operands: [a, b].map(|operand| operand.by_warps(bytes)) }.write(&mut params);
+    params
+}
+
+/// Text for the program of a product by warps that compares its operands with those that are passed.
+pub(super) fn operands_check_text() -> String {
+    MmaOperandsHead::check("gpu::matmul::MmaOperands<2>", [2 * size_of::<MmaOperand>() / size_of::<u64>()])
 }
 
 /// Text for a copy's program that compares its parameters with those that are passed.

@@ -4,8 +4,8 @@ use gpu_array::gpu_driver::{Device, Swizzle, TensorLayout, TensorMap};
 use smallvec::SmallVec;
 
 use super::{
-    params::{ACROSS_K_BOXES, ALONG_K_BOXES},
-    policy::{Products, WarpgroupTile},
+    params::{ACROSS_K_BOXES, ALONG_K_BOXES, MmaOperand},
+    policy::{Products, TensorCoreTile},
 };
 use crate::{Result, matmul::problem::MatmulProblem};
 
@@ -229,6 +229,17 @@ impl FactorLayout {
 }
 
 impl MappedOperand {
+    /// The operand as warps copy it, whose elements have so many bytes.
+    pub(super) fn by_warps(&self, bytes: usize) -> MmaOperand {
+        MmaOperand {
+            address: self.address,
+            row_bytes: (self.row_stride * bytes) as i64,
+            matrix_bytes: (self.matrix_stride * bytes) as i64,
+            across: self.across as u64,
+            along: self.along as u64,
+        }
+    }
+
     /// The map of the operand, whose elements have `bytes` and `parts`, with boxes of `block` elements across k where they lie along k.
     pub(in crate::matmul) fn map(
         &self,
@@ -241,7 +252,7 @@ impl MappedOperand {
             BoxOrder::AcrossK => (self.across, self.along),
         };
         // A box of rows of 128 bytes: a panel, or the tile.
-        let row = WarpgroupTile::ROW_BYTES / bytes;
+        let row = TensorCoreTile::ROW_BYTES / bytes;
         let box_rows = if self.order == BoxOrder::AlongK { block } else { row };
         let layout = TensorLayout {
             address: self.address,

@@ -1,0 +1,277 @@
+//! Tiles of products on tensor cores, and their estimated times.
+
+use gpu_array::{DType, gpu_driver::Arch};
+
+use crate::{common::launch::tuned, matmul::precision::Precision};
+
+/// The tensor cores of an architecture, as the vendor's peaks compare them with its CUDA cores.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TensorCores {
+    /// Whether warpgroups multiply boxes that tensor maps describe (wgmma); else warps multiply what they have copied (mma.sync).
+    pub(super) has_warpgroups: bool,
+    /// Multiplications of TF32 for one of f32 on CUDA cores.
+    tf32: f64,
+    /// Multiplications of 16 bits with sums of f32.
+    halves: f64,
+    /// Multiplications of 8 bits.
+    bytes: f64,
+}
+
+impl TensorCores {
+    const fn of_warps(tf32: f64, halves: f64, bytes: f64) -> Option<Self> {
+        Some(Self { has_warpgroups: false, tf32, halves, bytes })
+    }
+
+    /// Those of an architecture; None before 8.0, whose tensor cores know f16 alone and copy nothing asynchronously.
+    pub(super) fn of(arch: Arch) -> Option<Self> {
+        *tuned(&TENSOR_CORES, arch)
+    }
+}
+
+/// TFLOP/s of the vendor, f32 on CUDA cores, TF32, halves with sums of f32, bytes: A100 19.5, 156, 312, 624; RTX 3090 35.6, 35.6, 71, 285; RTX 4090 82.6,
+/// 82.6, 165, 661; H100 67, 495, 989, 1979; RTX 5090 105, 105, 209, 838. Of those of 10.0 warps reach a part that was not measured: the numbers of 8.0
+/// stand for it.
+static TENSOR_CORES: [(Arch, Option<TensorCores>); 6] = [
+    (Arch::new(7, 0), None),
+    (Arch::new(8, 0), TensorCores::of_warps(8.0, 16.0, 32.0)),
+    (Arch::new(8, 6), TensorCores::of_warps(1.0, 2.0, 8.0)),
+    (
+        Arch::new(9, 0),
+        Some(TensorCores { has_warpgroups: true, tf32: 495.0 / 67.0, halves: 989.0 / 67.0, bytes: 1979.0 / 67.0 }),
+    ),
+    (Arch::new(10, 0), TensorCores::of_warps(8.0, 16.0, 32.0)),
+    (Arch::new(12, 0), TensorCores::of_warps(1.0, 2.0, 8.0)),
+];
+
+/// The products of tensor cores that make a product of two elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::matmul) enum Products {
+    /// One product of TF32, for one of f32.
+    Tf32,
+    /// Six products of bf16, for one of f32.
+    ThreeBf16,
+    /// One product of bf16.
+    Bf16,
+    /// One product of f16.
+    F16,
+    /// One product of i8, with sums of i32.
+    I8,
+    /// One product of u8, with sums of i32.
+    U8,
+}
+
+impl Products {
+    /// The products of elements of a type in a precision, if tensor cores compute them.
+    pub(in crate::matmul) fn of(dtype: DType, precision: Precision) -> Option<Self> {
+        match (dtype, precision) {
+            (DType::F32, Precision::Tf32) => Some(Self::Tf32),
+            (DType::F32, Precision::Emulated) => Some(Self::ThreeBf16),
+            (DType::BF16, _) => Some(Self::Bf16),
+            (DType::F16, _) => Some(Self::F16),
+            (DType::I8, _) => Some(Self::I8),
+            (DType::U8, _) => Some(Self::U8),
+            _ => None,
+        }
+    }
+
+    /// Bytes of an element in shared memory.
+    pub(super) fn element_bytes(self) -> usize {
+        match self {
+            Self::Tf32 => 4,
+            Self::ThreeBf16 | Self::Bf16 | Self::F16 => 2,
+            Self::I8 | Self::U8 => 1,
+        }
+    }
+
+    /// Neighbours in a row of c that a thread has when an epilogue is applied to them.
+    pub(super) fn store_width(self) -> usize {
+        if self.result().is_half() { 2 } else { 4 }
+    }
+
+    /// Parts of an element.
+    pub(super) fn parts(self) -> usize {
+        if self == Self::ThreeBf16 { 3 } else { 1 }
+    }
+
+    /// The name of the type of elements in `warpgroup.cuh`.
+    fn type_name(self) -> &'static str {
+        match self {
+            Self::Tf32 => "gpu::TF32",
+            Self::ThreeBf16 | Self::Bf16 => "gpu::BF16",
+            Self::F16 => "gpu::F16",
+            Self::I8 => "gpu::S8",
+            Self::U8 => "gpu::U8",
+        }
+    }
+
+    /// The type of the results.
+    pub(super) fn result(self) -> DType {
+        match self {
+            Self::Tf32 | Self::ThreeBf16 => DType::F32,
+            Self::Bf16 => DType::BF16,
+            Self::F16 => DType::F16,
+            Self::I8 | Self::U8 => DType::I32,
+        }
+    }
+
+    /// Time of a multiplication, of that of a CUDA core.
+    fn slots(self, cores: &TensorCores) -> f64 {
+        match self {
+            Self::Tf32 => 1.0 / cores.tf32,
+            Self::ThreeBf16 => 6.0 / cores.halves,
+            Self::Bf16 | Self::F16 => 1.0 / cores.halves,
+            Self::I8 | Self::U8 => 1.0 / cores.bytes,
+        }
+    }
+}
+
+/// The tile of a block, and the stages of its operands in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TensorCoreTile {
+    pub(super) products: Products,
+    pub(super) block_m: usize,
+    pub(super) block_n: usize,
+    stages: usize,
+    /// Share of the tensor cores' peak.
+    efficiency: f64,
+    /// Of products by warps.
+    pub(super) warps: Option<Warps>,
+}
+
+/// Rows and columns of a warp, and blocks of a multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Warps {
+    rows: usize,
+    columns: usize,
+    pub(super) resident: usize,
+}
+
+impl TensorCoreTile {
+    /// Bytes of a row in shared memory, over which swizzling goes.
+    pub(super) const ROW_BYTES: usize = 128;
+
+    const fn new(products: Products, [block_m, block_n]: [usize; 2], stages: usize, efficiency: f64) -> Self {
+        Self { products, block_m, block_n, stages, efficiency, warps: None }
+    }
+
+    /// A tile of warps with so many rows and columns.
+    const fn by_warps(self, [rows, columns]: [usize; 2], resident: usize) -> Self {
+        Self { warps: Some(Warps { rows, columns, resident }), ..self }
+    }
+
+    /// Threads of a block: warps; or a warpgroup for each 64 rows, and one that copies.
+    pub(super) fn threads(&self) -> u32 {
+        match self.warps {
+            Some(Warps { rows, columns, .. }) => (32 * (self.block_m / rows) * (self.block_n / columns)) as u32,
+            None => (128 * (self.block_m / 64 + 1)) as u32,
+        }
+    }
+
+    /// Dynamic shared memory of a block, which begins at a multiple of 1024 bytes within.
+    pub(super) fn shared_bytes(&self) -> usize {
+        self.stages * self.products.parts() * (self.block_m + self.block_n) * Self::ROW_BYTES + 1024
+    }
+
+    /// The C++ type.
+    pub(super) fn text(&self) -> String {
+        let Self { products, block_m, block_n, stages, .. } = self;
+        let (kind, parts) = (products.type_name(), products.parts());
+        match self.warps {
+            None => format!("gpu::matmul::WarpgroupTile<{kind}, {parts}, {block_m}, {block_n}, {stages}>"),
+            Some(Warps { rows, columns, resident }) => format!(
+                "gpu::matmul::MmaTile<{kind}, {parts}, {block_m}, {block_n}, {rows}, {columns}, {stages}, {resident}>"
+            ),
+        }
+    }
+
+    /// The fields of the C++ type, for a key.
+    pub(super) fn key(&self) -> u64 {
+        let Self { products, block_m, block_n, stages, .. } = *self;
+        let by_warps = u64::from(self.warps.is_some());
+        by_warps << 63 | (products as u64) << 48 | (block_m as u64) << 32 | (block_n as u64) << 16 | stages as u64
+    }
+
+    /// The estimated time of `waves` tiles of a multiprocessor, in multiplications of its CUDA cores.
+    pub(super) fn time(&self, waves: usize, k: usize, cores: &TensorCores) -> f64 {
+        let row = Self::ROW_BYTES / self.products.element_bytes();
+        let steps = (k.next_multiple_of(row) + OVERHEAD) as f64;
+        let area = (self.block_m * self.block_n) as f64;
+        waves as f64 * area * steps * self.products.slots(cores) / self.efficiency
+    }
+}
+
+/// Values along k that begin and end of a tile are worth.
+const OVERHEAD: usize = 96; // tune gpu-algos.warpgroup_overhead: 64 96 128; gemm-(tf32|emulated)/.*/gpu-algos/device
+
+/// Bytes that a multiprocessor reads or writes while its CUDA cores multiply once, of device memory: 4.2 TB/s by 132 beside 128 at 1.755 GHz.
+const BYTES_PER_SLOT: f64 = 0.14;
+
+/// Launches of a copy take this long: 3 us of 128 multiplications at 1.755 GHz.
+const LAUNCH_SLOTS: f64 = 674_000.0;
+
+/// The estimated time of a copy of so many bytes, read and written, on `multiprocessors`.
+pub(in crate::matmul) fn copy_time(bytes: usize, multiprocessors: usize) -> f64 {
+    LAUNCH_SLOTS + bytes as f64 / (multiprocessors as f64 * BYTES_PER_SLOT)
+}
+
+/// The largest first. One H100, TFLOP/s at 4096 without the copies: TF32 395 (cuBLAS 411); bf16 797 (cuBLAS 801), with tiles of 128 x 128 523, with
+/// clusters of two that share a tile of b 515; six products of bf16 144, with sums on CUDA cores after 16 or 32 terms in place of 64, 120 and 138, with 32
+/// terms a stage 91.
+///
+/// One H200, us at 512 and 1024, in C order: bf16 3.2 with 64 x 64 and 5.9 with 128 x 64 (cuBLAS 3.2 and 5.4; 128 x 64 at 512 4.0, 64 x 128 at 1024 7.3);
+/// TF32 6.3 with 64 x 64 and 12.4 with 128 x 64 (cuBLAS 7.0 and 12.7), with b transposed 4.4 and 8.3 (cuBLAS 5.4 and 11.6). Of those of bf16 at 1024 the
+/// products take 2.3, at the peak of the tensor cores; 64 steps along k alone take 3.2. One warp that copies in place of four has the same times.
+pub(super) const TILES: &[TensorCoreTile] = &[
+    TensorCoreTile::new(Products::Tf32, [128, 256], 4, 0.79),
+    TensorCoreTile::new(Products::Tf32, [128, 128], 6, 0.62),
+    TensorCoreTile::new(Products::Tf32, [128, 64], 8, 0.55),
+    TensorCoreTile::new(Products::Tf32, [64, 128], 8, 0.50),
+    TensorCoreTile::new(Products::Tf32, [64, 64], 8, 0.38),
+    TensorCoreTile::new(Products::ThreeBf16, [128, 128], 2, 0.85),
+    TensorCoreTile::new(Products::ThreeBf16, [64, 128], 3, 0.60),
+    TensorCoreTile::new(Products::ThreeBf16, [64, 64], 4, 0.45),
+    TensorCoreTile::new(Products::Bf16, [128, 256], 4, 0.74),
+    TensorCoreTile::new(Products::Bf16, [128, 128], 6, 0.54),
+    TensorCoreTile::new(Products::Bf16, [128, 64], 8, 0.55),
+    TensorCoreTile::new(Products::Bf16, [64, 128], 8, 0.45),
+    TensorCoreTile::new(Products::Bf16, [64, 64], 8, 0.35),
+    TensorCoreTile::new(Products::F16, [128, 256], 4, 0.74),
+    TensorCoreTile::new(Products::F16, [128, 128], 6, 0.54),
+    TensorCoreTile::new(Products::F16, [128, 64], 8, 0.55),
+    TensorCoreTile::new(Products::F16, [64, 128], 8, 0.45),
+    TensorCoreTile::new(Products::F16, [64, 64], 8, 0.35),
+    TensorCoreTile::new(Products::I8, [128, 256], 4, 0.74),
+    TensorCoreTile::new(Products::I8, [128, 128], 6, 0.54),
+    TensorCoreTile::new(Products::I8, [128, 64], 8, 0.55),
+    TensorCoreTile::new(Products::I8, [64, 128], 8, 0.45),
+    TensorCoreTile::new(Products::I8, [64, 64], 8, 0.35),
+    TensorCoreTile::new(Products::U8, [128, 256], 4, 0.74),
+    TensorCoreTile::new(Products::U8, [128, 128], 6, 0.54),
+    TensorCoreTile::new(Products::U8, [128, 64], 8, 0.55),
+    TensorCoreTile::new(Products::U8, [64, 128], 8, 0.45),
+    TensorCoreTile::new(Products::U8, [64, 64], 8, 0.35),
+];
+
+/// Those of warps, the largest first. Their efficiencies are estimates. Run on an H200, whose own kernel is `matmul_warpgroup`, the largest reach at 4096 in
+/// bf16 384 TFLOP/s, in TF32 198, of i8 715, of six products of bf16 61. At 384 the pipe of the tensor cores is busy for 60 % of the time, with two warps a
+/// scheduler; without factors that are loaded a step ahead, and with addresses that are swizzled one by one, it was 266. No two have one block and other
+/// warps, by which a key would not tell them apart.
+pub(super) const TILES_OF_WARPS: &[TensorCoreTile] = &[
+    TensorCoreTile::new(Products::Tf32, [128, 256], 3, 0.75).by_warps([64, 64], 1),
+    TensorCoreTile::new(Products::Tf32, [128, 128], 3, 0.70).by_warps([64, 32], 1),
+    TensorCoreTile::new(Products::Tf32, [64, 64], 3, 0.50).by_warps([32, 32], 2),
+    TensorCoreTile::new(Products::ThreeBf16, [64, 128], 2, 0.60).by_warps([32, 32], 1),
+    TensorCoreTile::new(Products::ThreeBf16, [64, 64], 2, 0.50).by_warps([32, 32], 1),
+    TensorCoreTile::new(Products::Bf16, [128, 256], 3, 0.75).by_warps([64, 64], 1),
+    TensorCoreTile::new(Products::Bf16, [128, 128], 3, 0.70).by_warps([64, 32], 1),
+    TensorCoreTile::new(Products::Bf16, [64, 64], 3, 0.50).by_warps([32, 32], 2),
+    TensorCoreTile::new(Products::F16, [128, 256], 3, 0.75).by_warps([64, 64], 1),
+    TensorCoreTile::new(Products::F16, [128, 128], 3, 0.70).by_warps([64, 32], 1),
+    TensorCoreTile::new(Products::F16, [64, 64], 3, 0.50).by_warps([32, 32], 2),
+    TensorCoreTile::new(Products::I8, [128, 256], 3, 0.75).by_warps([64, 64], 1),
+    TensorCoreTile::new(Products::I8, [128, 128], 3, 0.70).by_warps([64, 32], 1),
+    TensorCoreTile::new(Products::I8, [64, 64], 3, 0.50).by_warps([32, 32], 2),
+    TensorCoreTile::new(Products::U8, [128, 256], 3, 0.75).by_warps([64, 64], 1),
+    TensorCoreTile::new(Products::U8, [128, 128], 3, 0.70).by_warps([64, 32], 1),
+    TensorCoreTile::new(Products::U8, [64, 64], 3, 0.50).by_warps([32, 32], 2),
+];

@@ -1,0 +1,31 @@
+//! Matrix products by the kernel for tensor cores that are not Hopper's, which newer devices run too: tests of the other kernel once more.
+
+use gpu_algos::{
+    as_for,
+    gpu_array::gpu_driver::{Arch, Device},
+};
+use testkit::Outcome;
+
+use crate::{matmul_epilogues, matmul_halves, matmul_integers, matmul_precisions};
+
+/// Those that the emulated device has time for: each operand order, edge and type, sums that are scaled and added, and stores of an epilogue.
+const SOON: [&str; 8] = [
+    "halves_at_edges_of_tiles",
+    "halves_of_every_layout",
+    "halves_are_scaled_and_added",
+    "precisions_at_edges_of_tiles",
+    "precisions_of_stacks",
+    "precisions_with_alpha_and_beta",
+    "bytes_of_every_layout",
+    "epilogues_of_halves",
+];
+
+/// The tests that compute by that kernel.
+pub fn cases(is_emulated: bool) -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome)> {
+    let again = matmul_halves::TESTS.iter().chain(matmul_precisions::TESTS).chain(matmul_integers::TESTS);
+    let again = again.chain(matmul_epilogues::TESTS).filter(move |(name, _)| !is_emulated || SOON.contains(name));
+    again.map(|&(name, test)| {
+        let run = move |device: &Device| as_for(Arch::new(8, 0), || test(device));
+        (name.to_owned(), run)
+    })
+}
