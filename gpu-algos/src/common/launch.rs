@@ -118,7 +118,7 @@ thread_local! {
 /// Chooses kernels in this thread as for an older architecture, while `work` runs. For tests and measurements.
 #[doc(hidden)]
 pub fn as_for<R>(arch: Arch, work: impl FnOnce() -> R) -> R {
-    /// Puts back what was there before, also where `work` panics.
+    /// Puts back the architecture that was there before, also where `work` panics.
     struct Before(Option<Arch>);
     impl Drop for Before {
         fn drop(&mut self) {

@@ -97,7 +97,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_integers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_precisions::TESTS)
-        .cases("as for 8.0", device.clone(), "GPU_TESTS", matmul_older::cases(!on_gpu))
+        .cases("device", device.clone(), "GPU_TESTS", matmul_older::cases(!on_gpu))
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)

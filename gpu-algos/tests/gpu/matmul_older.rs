@@ -20,12 +20,12 @@ const SOON: [&str; 8] = [
     "epilogues_of_halves",
 ];
 
-/// The tests that compute by that kernel.
+/// The tests that compute by that kernel, with other names.
 pub fn cases(is_emulated: bool) -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome)> {
     let again = matmul_halves::TESTS.iter().chain(matmul_precisions::TESTS).chain(matmul_integers::TESTS);
     let again = again.chain(matmul_epilogues::TESTS).filter(move |(name, _)| !is_emulated || SOON.contains(name));
     again.map(|&(name, test)| {
         let run = move |device: &Device| as_for(Arch::new(8, 0), || test(device));
-        (name.to_owned(), run)
+        (format!("{name}_as_for_8_0"), run)
     })
 }

@@ -90,9 +90,9 @@ __forceinline__ void multiply_matrices(typename SumOf<TYPE>::type *sums, const u
 
 #endif
 
-// What a warp multiplies of two tiles: 16 ROWS rows of a, and 2 COUNT columns of b, of a step along
-// k. A tile is `across_k` where ACROSS, with BF16 and F16 alone. Tiles begin at multiples of 1024
-// bytes and have rows of 128.
+// The factors that a warp multiplies at once: of 16 ROWS rows of a and 2 COUNT columns of b, a step
+// along k. A tile is `across_k` where ACROSS, with BF16 and F16 alone. Tiles begin at multiples of
+// 1024 bytes and have rows of 128.
 template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS, int ROWS, int COUNT> struct WarpFactors {
     static_assert(COUNT % 8 == 0, "pairs of matrices of 8 columns");
     static_assert(bytes_of(TYPE) == 2 || (!A_ACROSS && !B_ACROSS), "tiles of f32, s8, u8: along k");

@@ -175,8 +175,8 @@ impl Suite {
         Self { cases: merged, before_last: others, ..self }
     }
 
-    /// Where `divide` holds, runs the tests in as many processes of this program as there are test threads, each with a driver of its own: the emulated
-    /// device runs one kernel at a time. A process that ends fails the test that it ran, and no other. `GPU_TESTS_PROCESSES=no` runs them in this process
+    /// Runs the tests in as many processes of this program as there are test threads where `divide` holds, each with a driver of its own: the emulated device
+    /// runs one kernel at a time. A process that ends fails the test that it ran, and no other. `GPU_TESTS_PROCESSES=no` runs them in this process
     /// all the same, for a debugger or a profiler.
     ///
     /// # Panics

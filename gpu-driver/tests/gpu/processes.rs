@@ -76,7 +76,7 @@ const SHARED_PROGRAMS: usize = 6;
 fn names_in(folder: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let names: Result<Vec<String>, std::io::Error> = names.collect();
-    Ok(names?.into_iter().filter(|name| !["emulated", "headers", "loaded", "turns"].contains(&name.as_str())).collect())
+    Ok(names?.into_iter().filter(|name| !["emulated", "headers", "loaded", "locks"].contains(&name.as_str())).collect())
 }
 
 /// All compile at once; each entry is then there once and whole, and the next process compiles nothing.

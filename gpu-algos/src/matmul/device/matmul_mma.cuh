@@ -52,10 +52,10 @@ template <class Tile, int BLOCK, uint32_t BOXES> __device__ __forceinline__ void
 begin_copies(unsigned char *to, const MmaOperand &of, int64_t first, int64_t k, int64_t matrix) {
     constexpr bool IS_ALONG = BOXES == ALONG_K_BOXES;
     // Chunks of a row; rows of a part, or of a panel of it; rows that the threads copy at once.
-    constexpr int CHUNKS = Tile::ROW_BYTES / 16, ROWS = IS_ALONG ? BLOCK : Tile::BLOCK_K;
-    constexpr int AT_ONCE = Tile::THREADS / CHUNKS, ALL = Tile::PARTS * BLOCK;
+    constexpr int ROW_CHUNKS = Tile::ROW_BYTES / 16, ROWS = IS_ALONG ? BLOCK : Tile::BLOCK_K;
+    constexpr int AT_ONCE = Tile::THREADS / ROW_CHUNKS, ALL = Tile::PARTS * BLOCK;
     static_assert(ROWS % AT_ONCE == 0 && AT_ONCE % 8 == 0, "the rows of a thread are alike");
-    const int chunk = threadIdx.x % CHUNKS, first_row = threadIdx.x / CHUNKS;
+    const int chunk = threadIdx.x % ROW_CHUNKS, first_row = threadIdx.x / ROW_CHUNKS;
     const int64_t down = (IS_ALONG ? first : k) + first_row, across = IS_ALONG ? k : first;
     const int64_t height = int64_t(IS_ALONG ? of.across : of.along) - down,
                   width = int64_t(IS_ALONG ? of.along : of.across) - across;

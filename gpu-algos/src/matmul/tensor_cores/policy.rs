@@ -7,7 +7,7 @@ use crate::{common::launch::tuned, matmul::precision::Precision};
 /// The tensor cores of an architecture, as the vendor's peaks compare them with its CUDA cores.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TensorCores {
-    /// Whether warpgroups multiply boxes that tensor maps describe (wgmma); else warps multiply what they have copied (mma.sync).
+    /// Whether warpgroups multiply boxes that tensor maps describe (wgmma); else warps multiply tiles that they have copied (mma.sync).
     pub(super) has_warpgroups: bool,
     /// Multiplications of TF32 for one of f32 on CUDA cores.
     tf32: f64,
@@ -22,7 +22,7 @@ impl TensorCores {
         Some(Self { has_warpgroups: false, tf32, halves, bytes })
     }
 
-    /// Those of an architecture; None before 8.0, whose tensor cores know f16 alone and copy nothing asynchronously.
+    /// The tensor cores of an architecture; None before 8.0, whose tensor cores know f16 alone and copy nothing asynchronously.
     pub(super) fn of(arch: Arch) -> Option<Self> {
         *tuned(&TENSOR_CORES, arch)
     }
@@ -134,7 +134,7 @@ pub(super) struct TensorCoreTile {
     stages: usize,
     /// Share of the tensor cores' peak.
     efficiency: f64,
-    /// Of products by warps.
+    /// The shares of warps, where warps multiply instead of warpgroups.
     pub(super) warps: Option<Warps>,
 }
 
@@ -252,7 +252,7 @@ pub(super) const TILES: &[TensorCoreTile] = &[
     TensorCoreTile::new(Products::U8, [64, 64], 8, 0.35),
 ];
 
-/// Those of warps, the largest first. Their efficiencies are estimates. Run on an H200, whose own kernel is `matmul_warpgroup`, the largest reach at 4096 in
+/// Tiles of products by warps, the largest first. Their efficiencies are estimates. Run on an H200, whose own kernel is `matmul_warpgroup`, the largest reach at 4096 in
 /// bf16 384 TFLOP/s, in TF32 198, of i8 715, of six products of bf16 61. At 384 the pipe of the tensor cores is busy for 60 % of the time, with two warps a
 /// scheduler; without factors that are loaded a step ahead, and with addresses that are swizzled one by one, it was 266. No two have one block and other
 /// warps, by which a key would not tell them apart.

@@ -14,6 +14,7 @@ use std::{
 use gpu_driver_core::{CompileError, DriverError, PRELUDE_NAME, Result, cache, environment, includes};
 
 use folder::{Folder, INNER, SOURCE};
+use lock::CompileLock;
 use options::{CompilerOptions, Files};
 use precompiled::Precompiled;
 use program::Program;
@@ -24,6 +25,7 @@ mod flags;
 mod folder;
 mod headers;
 mod kernels;
+mod lock;
 mod options;
 mod precompiled;
 mod process;
@@ -32,12 +34,10 @@ mod rewrite;
 mod shared;
 mod source;
 mod toolchain;
-mod turn;
 
 pub use headers::{MATH_CONSTANTS, has_header};
 
 use toolchain::{Toolchain, toolchain};
-use turn::Turn;
 
 /// The mistakes that the emulated device looks for while a kernel runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,8 +185,8 @@ impl Build<'_> {
         let cache = self.cache.filter(|_| !options.reads_files && !self.text_reads_files(&options));
         let cached = || cache.and_then(|cache| folder::load(cache, &key));
         let mut found = cached();
-        let turn = cache.filter(|_| found.is_none()).map(|cache| Turn::take(cache, &key, self.limit));
-        if turn.is_some() {
+        let lock = cache.filter(|_| found.is_none()).map(|cache| CompileLock::take(cache, &key, self.limit));
+        if lock.is_some() {
             found = cached();
         }
         if let Some((image, log)) = found {
@@ -197,7 +197,7 @@ impl Build<'_> {
         if self.toolchain.is_clang || assembly::reads_no_files(&folder.inner()) {
             folder.keep(&compiled);
         }
-        drop(turn);
+        drop(lock);
         Ok(compiled)
     }
 

@@ -37,7 +37,7 @@ fn new_build<'a>(checks: Checks, job: &'a CompileJob, cache: Option<&'a Path>) -
 /// The programs in a cache, each in a folder.
 fn entries(cache: &tempfile::TempDir) -> Vec<PathBuf> {
     let all = fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().path());
-    all.filter(|path| !path.ends_with(turn::FOLDER)).collect()
+    all.filter(|path| !path.ends_with(lock::FOLDER)).collect()
 }
 
 fn strings(texts: &[&str]) -> Vec<String> {

@@ -11,13 +11,13 @@ use std::{
 use gpu_driver_core::private;
 
 /// The folder within the cache. It holds one file for each value of a key's first byte.
-pub(super) const FOLDER: &str = "turns";
+pub(super) const FOLDER: &str = "locks";
 
 /// The right to compile the program of a key; it ends when this is dropped, or with the process.
 #[derive(Debug)]
-pub(super) struct Turn(Option<File>);
+pub(super) struct CompileLock(Option<File>);
 
-impl Drop for Turn {
+impl Drop for CompileLock {
     /// A child that was forked meanwhile has the file open too, so closing it alone does not end the lock.
     fn drop(&mut self) {
         if let Some(file) = &self.0 {
@@ -26,7 +26,7 @@ impl Drop for Turn {
     }
 }
 
-impl Turn {
+impl CompileLock {
     /// Waits while others compile the program of `key`, or one that has the same file, at most for `limit`: the child of a process that was
     /// forked and ended meanwhile keeps the lock. It does not wait where the cache cannot be written.
     pub(super) fn take(cache: &Path, key: &str, limit: Duration) -> Self {
@@ -59,17 +59,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_has_the_turn_and_others_wait_for_its_end() {
+    fn one_holds_the_lock_and_others_wait_for_it() {
         let cache = tempfile::tempdir().unwrap();
         let (short, long) = (Duration::from_millis(20), Duration::from_secs(60));
-        let had = |key: &str, limit| Turn::take(cache.path(), key, limit).0.is_some();
-        let turn = Turn::take(cache.path(), "ab01", long);
-        assert!(turn.0.is_some() && !had("ab01", short) && !had("ab02", short) && had("ac01", short));
+        let had = |key: &str, limit| CompileLock::take(cache.path(), key, limit).0.is_some();
+        let held = CompileLock::take(cache.path(), "ab01", long);
+        assert!(held.0.is_some() && !had("ab01", short) && !had("ab02", short) && had("ac01", short));
         let start = Instant::now();
         thread::scope(|scope| {
             let waits = scope.spawn(|| had("ab01", long));
             thread::sleep(short);
-            drop(turn);
+            drop(held);
             assert!(waits.join().unwrap());
         });
         assert!(start.elapsed() >= short);
@@ -78,6 +78,6 @@ mod tests {
     #[test]
     fn a_cache_that_cannot_be_written_is_not_waited_for() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert!(Turn::take(file.path(), "ab01", Duration::MAX).0.is_none());
+        assert!(CompileLock::take(file.path(), "ab01", Duration::MAX).0.is_none());
     }
 }
