@@ -11,7 +11,7 @@ pub const TENSOR_COPY: Header = Header { name: "tensor_copy.cuh", text: include_
 /// are [`Program::architecture_specific`](crate::Program::architecture_specific); elsewhere by each thread. Needs [`TENSOR_COPY`].
 pub const WARPGROUP: Header = Header { name: "warpgroup.cuh", text: include_str!("prelude/warpgroup.cuh") };
 
-/// The C++ function `gpu::add_products`: products of tiles in shared memory by the tensor cores of architectures from 8.0 on, of one warp; elsewhere by each
+/// The C++ type `gpu::WarpFactors`: products of tiles in shared memory by the tensor cores of architectures from 8.0 on, of one warp; elsewhere by each
 /// thread. Needs [`TENSOR_COPY`] and [`WARPGROUP`], whose tiles it takes.
 pub const WARP_PRODUCTS: Header = Header { name: "warp_products.cuh", text: include_str!("prelude/warp_products.cuh") };
 

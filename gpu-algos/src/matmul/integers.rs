@@ -66,9 +66,9 @@ bytes! { i8, u8 }
 ///
 /// # Cost
 /// One launch, of 2 m n k operations for each matrix, and one for each factor that is copied, with its bytes read and written. On devices without
-/// these tensor cores, and for stacks of matrices of up to 32 rows and columns, both factors are copied as i32, of four bytes for each element, and
-/// multiplied on CUDA cores. Products with a row or a column are reductions, which read the matrix once. Factors that are expressions are computed
-/// into an array first.
+/// these tensor cores, for stacks of matrices of up to 32 rows and columns, and for few results of thousands of terms, both factors are copied as i32, of
+/// four bytes for each element, and multiplied on CUDA cores. Products with a row or a column are reductions, which read the matrix once. Factors that are
+/// expressions are computed into an array first.
 ///
 /// # Errors
 /// Those of [`MatrixProduct::eval`](super::MatrixProduct::eval).

@@ -65,9 +65,24 @@ impl MatmulPlan {
     }
 }
 
+/// Fewer terms of a result than this are not worth copies of both factors.
+const MANY_TERMS: usize = 4096;
+
+/// Copies of more bytes are not made: they could be more than the device has.
+const MOST_COPIED: usize = 1 << 30;
+
 /// The estimated time of a product of numbers of 16 or 8 bits in 32 bits on CUDA cores, with a launch that copies each matrix, in multiplications of a
-/// multiprocessor; infinite where it is not known.
+/// multiprocessor. Infinite but for few results of many terms, for which tensor cores have a block or a few.
 pub(super) fn time_in_words(problem: &MatmulProblem, device: &DeviceLimits) -> f64 {
+    const TILE: usize = 64;
+    let tiles = [problem.n.div_ceil(TILE), problem.matrices()]
+        .into_iter()
+        .fold(problem.m.div_ceil(TILE), usize::saturating_mul);
+    let factors = [problem.m.saturating_add(problem.n), problem.k, size_of::<f32>()];
+    let copied = factors.into_iter().fold(problem.matrices(), usize::saturating_mul);
+    if problem.k < MANY_TERMS || tiles >= device.multiprocessors || copied > MOST_COPIED {
+        return f64::INFINITY;
+    }
     let dtype = if problem.dtype.is_half() { DType::F32 } else { DType::U32 };
     let words = MatmulProblem { dtype, ..problem.clone() };
     let plan = choose("matmul", &words, Wanted::default(), device).ok();

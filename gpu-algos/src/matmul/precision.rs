@@ -24,6 +24,8 @@ pub enum Precision {
     /// Smaller elements lose low bits: the error is at most 2^-126 of the other factor for each. An infinity makes the results that it takes part in
     /// infinite or NaN; a NaN makes them NaN.
     ///
+    /// The bounds of both were measured on Hopper, whose tensor cores keep more bits of small terms than older ones.
+    ///
     /// Source: Henry, Tang and Heinecke, *Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations*, 2019; sums
     /// outside of the tensor cores after Ootomo and Yokota, *Recovering single precision accuracy from Tensor Cores*, 2022.
     Emulated,

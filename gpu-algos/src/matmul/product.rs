@@ -189,10 +189,10 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     ///
     /// # Cost
     /// One launch, of 2 m n k operations for each matrix, and one for each factor that is copied ([`Matmul`](super::Matmul), Layouts): a copy of a
-    /// broadcast factor has all its elements. A factor that is an expression is computed first, by a launch into an array. If there are too
-    /// few tiles of the result for the device, several blocks share each, and scratch memory of the stream holds their sums. Products with a row or
-    /// a column are reductions, which read the matrix once and round no more than [`dot`](crate::Reductions::dot) does. The first product of this form
-    /// compiles or loads its kernel.
+    /// broadcast factor has all its elements. Few results of thousands of terms of f16 and bf16 are products of copies in f32. A factor that is an
+    /// expression is computed first, by a launch into an array. If there are too few tiles of the result for the device, several blocks share each, and
+    /// scratch memory of the stream holds their sums. Products with a row or a column are reductions, which read the matrix once and round no more than
+    /// [`dot`](crate::Reductions::dot) does. The first product of this form compiles or loads its kernel.
     ///
     /// # Errors
     /// `NoAxes` for a value without axes, `InnerLength` if the columns of a are not as many as the rows of b, `Stacks` for stacks that do not
@@ -235,8 +235,8 @@ impl<K: Dimension> MatrixProduct<'_, f32, K> {
     ///
     /// # Cost
     /// `Precision::Emulated` copies both factors into three parts of two bytes for each element, before the product. `Precision::Tf32` copies one of them
-    /// if neither lies along k, which is the rows of a and the columns of b, and those that tensor cores cannot read where they are. Each copy is a
-    /// launch, into memory that is released after the product. See [`Precision`](super::Precision).
+    /// on Hopper if neither lies along k, which is the rows of a and the columns of b, elsewhere each that does not, and those that tensor cores cannot read
+    /// where they are. Each copy is a launch, into memory that is released after the product. See [`Precision`](super::Precision).
     ///
     /// # Example
     /// ```no_run

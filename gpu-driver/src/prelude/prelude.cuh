@@ -211,22 +211,6 @@ __device__ inline void copy_to_shared_if(void *shared, const void *global, bool 
 #endif
 }
 
-// `copy_to_shared` of the first `bytes` of 16, none or all of them too; those behind them become 0
-// in shared memory and are not read.
-__device__ inline void copy_part_to_shared(void *shared, const void *global, int bytes) {
-#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                     uint32_t(__cvta_generic_to_shared(shared))),
-                 "l"(global), "r"(bytes)
-                 : "memory");
-#else
-    if (bytes == 16) return copy_to_shared<16>(shared, global);
-    unsigned char *const to = static_cast<unsigned char *>(shared);
-    const unsigned char *const from = static_cast<const unsigned char *>(global);
-    for (int k = 0; k < 16; k++) to[k] = k < bytes ? from[k] : 0;
-#endif
-}
-
 // The copies of this thread since the last call are one batch, which may be empty.
 __device__ inline void end_batch_of_copies() {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

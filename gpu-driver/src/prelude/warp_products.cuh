@@ -20,6 +20,9 @@
 // Source: PTX ISA, mma and ldmatrix.
 #pragma once
 #include "warpgroup.cuh"
+#ifdef GPU_WARPGROUPS
+#error "warp_products.cuh has no places of tiles in a program that is architecture_specific"
+#endif
 
 namespace gpu {
 
@@ -42,10 +45,12 @@ __device__ __forceinline__ void load_matrices(uint32_t (&to)[4], uint32_t row) {
     }
 }
 
-// The addresses that this lane gives for groups of 16 rows of a, or columns of b, from `first` on:
-// in step 0 it reads the row `across` of a group, and the chunk `along` of 16 bytes along k.
+// The addresses that this lane gives for groups of 16 rows of a, or columns of b, from `first` on.
+// In step 0 of a tile that is along k it is the chunk `along` of 16 bytes of the row `across` of a
+// group; of one across k it is the chunk of 8 rows from `across` on, at the k of this lane among
+// the 8 values number `along`.
 template <uint32_t TYPE, bool ACROSS> struct MatrixRows {
-    uint32_t base, chunk; // the chunk's bytes, swizzled as all rows of this lane are
+    uint32_t base, chunk; // bytes to the row, and in it to the chunk as it is swizzled
     int panel_bytes;
 
     __device__ __forceinline__ MatrixRows(const TilePlace &tile, int first, int across, int along)
@@ -92,7 +97,8 @@ __forceinline__ void multiply_matrices(typename SumOf<TYPE>::type *sums, const u
 
 // The factors that a warp multiplies at once: of 16 ROWS rows of a and 2 COUNT columns of b, a step
 // along k. A tile is `across_k` where ACROSS, with BF16 and F16 alone. Tiles begin at multiples of
-// 1024 bytes and have rows of 128.
+// 1024 bytes and have rows of 128. The first row or column is a multiple of 8, and of 64 in a tile
+// that is `across_k`; there also of 32 for 32 rows or columns, and of 16 for 16.
 template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS, int ROWS, int COUNT> struct WarpFactors {
     static_assert(COUNT % 8 == 0, "pairs of matrices of 8 columns");
     static_assert(bytes_of(TYPE) == 2 || (!A_ACROSS && !B_ACROSS), "tiles of f32, s8, u8: along k");
@@ -102,8 +108,7 @@ template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS, int ROWS, int COUNT> stru
     // b: both 16 bytes of columns 0 to 7, and of 8 to 15.
     uint32_t left[ROWS][4], right[COUNT / 8][4];
 
-    // Loads step number `step` of rows of a from `row` on and columns of b from `column` on:
-    // multiples of 64, or of 32 if there are no more than 32.
+    // Loads step number `step` of rows of a from `row` on and columns of b from `column` on.
     __device__ __forceinline__ void load(const TilePlace &a, int row, const TilePlace &b,
                                          int column, int step) {
         const int lane = threadIdx.x % 32, second = lane / 8 % 2, third = lane / 16;
@@ -137,6 +142,12 @@ template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS, int ROWS, int COUNT> stru
         const int lane = threadIdx.x % 32;
         const TilePlace rows = a.behind(step * (A_ACROSS ? Reader::STEP * 128 : 32)),
                         columns = b.behind(step * (B_ACROSS ? Reader::STEP * 128 : 32));
+        // Rows or columns that are not those of one panel, or of whole panels.
+        const auto is_apart = [](int first, int count) {
+            return first % 64 != 0 && (first % count != 0 || count > 32);
+        };
+        if ((A_ACROSS && is_apart(row, 16 * ROWS)) || (B_ACROSS && is_apart(column, 2 * COUNT)))
+            __trap();
         for (int i = 0; i < ROWS; i++) {
             for (int h = 0; h < 2; h++)
                 Reader::line(rows, row + 16 * i + lane / 4 + 8 * h, left[i][h]);

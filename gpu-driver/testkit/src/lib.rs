@@ -208,7 +208,10 @@ impl Suite {
             }
             None => case.trial(|run| run()),
         };
-        libtest_mimic::run(&Arguments::from_args(), self.cases.into_iter().map(trial).collect()).exit_code()
+        let trials = self.cases.into_iter().map(trial).collect();
+        let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
+        let ended_well = workers.is_none_or(|workers| workers.end());
+        if ended_well { conclusion.exit_code() } else { ExitCode::FAILURE }
     }
 }
 

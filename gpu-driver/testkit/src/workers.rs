@@ -12,14 +12,17 @@ use std::{
         unix::net::UnixStream,
     },
     panic::{AssertUnwindSafe, catch_unwind},
-    process::{Child, Command, ExitCode},
-    sync::{Arc, Mutex, PoisonError},
+    process::{self, Child, Command, ExitCode, ExitStatus},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use libtest_mimic::{Failed, Trial};
 
 /// The argument that makes a program a worker. A variable would be handed on to the programs that a test starts.
 const WORKER: &str = "--run-tests-of-parent";
+
+/// The variable with the seed of the emulated device; its default is the number of the process.
+const SEED: &str = "GPU_EMULATED_SEED";
 
 type Run = Box<dyn FnOnce() -> Result<(), Failed> + Send>;
 
@@ -93,34 +96,63 @@ impl Workers {
         Self::default()
     }
 
-    /// Runs a test in a process of its own.
+    fn all(&self) -> MutexGuard<'_, Vec<Worker>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a test in a process that runs no other one meanwhile.
     pub(crate) fn run(&self, name: &str) -> Result<(), Failed> {
-        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.all().pop();
         let mut worker = match idle {
             Some(worker) => worker,
             None => Worker::start().map_err(|error| format!("no process for tests could be started: {error}"))?,
         };
+        let ran = std::mem::replace(&mut worker.last, name.to_owned());
         match worker.run(name) {
             Ok(failure) => {
-                self.0.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+                self.all().push(worker);
                 if failure.is_empty() { Ok(()) } else { Err(failure.into()) }
             }
-            Err(error) => Err(worker.end(&error).into()),
+            Err(error) => {
+                let before = if ran.is_empty() { ran } else { format!(" (before it ran {ran})") };
+                Err((worker.end(&error) + &before).into())
+            }
         }
+    }
+
+    /// Ends the processes; whether all ended well, which one does not that crashes behind its last test.
+    pub(crate) fn end(&self) -> bool {
+        let workers = std::mem::take(&mut *self.all());
+        let ended = workers.into_iter().map(|mut worker| {
+            worker.socket = None;
+            let status = worker.process.wait();
+            let is_well = status.as_ref().is_ok_and(ExitStatus::success);
+            if !is_well {
+                eprintln!("a process for tests ended badly behind {}: {status:?}", worker.last);
+            }
+            is_well
+        });
+        ended.fold(true, |all, one| all & one)
     }
 }
 
 struct Worker {
     process: Child,
     socket: Option<UnixStream>,
+    /// The test that it ran last.
+    last: String,
 }
 
 impl Worker {
     fn start() -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let mut command = Command::new(env::current_exe()?);
+        if env::var_os(SEED).is_none() {
+            // The seed that this process announces, where none is given.
+            command.env(SEED, process::id().to_string());
+        }
         let process = command.arg(WORKER).stdin(OwnedFd::from(theirs)).spawn()?;
-        Ok(Self { process, socket: Some(socket) })
+        Ok(Self { process, socket: Some(socket), last: String::new() })
     }
 
     /// The reason why the test failed, or nothing.

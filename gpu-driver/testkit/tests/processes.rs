@@ -13,7 +13,8 @@ use testkit::{Outcome, Suite, ensure, ensure_eq, tests};
 const INNER: &str = "TESTKIT_TESTS_INNER";
 
 fn main() -> ExitCode {
-    let (inner, outer) = (tests![passes, passes_too, fails, panics, ends_its_process], tests![each_test_has_its_end]);
+    let inner = tests![passes, passes_too, fails, panics, ends_its_process, aborts_behind_the_last_test];
+    let outer = tests![each_test_has_its_end, a_process_that_ends_badly_fails_the_program];
     if env::var_os(INNER).is_some() {
         return Suite::new().group("inner", Ok::<_, String>(()), "", inner).in_processes(true).run();
     }
@@ -46,12 +47,29 @@ fn ends_its_process(_: &()) -> Outcome {
     std::process::exit(9)
 }
 
-fn run(arguments: &[&str], processes: &str) -> Result<(String, u32), Box<dyn Error>> {
+/// Ends the process badly when its main thread ends.
+struct Last;
+impl Drop for Last {
+    fn drop(&mut self) {
+        std::process::abort()
+    }
+}
+thread_local! {
+    static LAST: Last = const { Last };
+}
+
+fn aborts_behind_the_last_test(_: &()) -> Outcome {
+    LAST.with(|_| ());
+    Ok(())
+}
+
+/// The output of the suite, its process, and whether it ended well.
+fn run(arguments: &[&str], processes: &str) -> Result<(String, u32, bool), Box<dyn Error>> {
     let mut command = Command::new(env::current_exe()?);
     let child = command.args(arguments).env(INNER, "yes").env("GPU_TESTS_PROCESSES", processes);
     let child = child.stdout(std::process::Stdio::piped()).spawn()?;
-    let id = child.id();
-    Ok((String::from_utf8(child.wait_with_output()?.stdout)?, id))
+    let (id, output) = (child.id(), child.wait_with_output()?);
+    Ok((String::from_utf8(output.stdout)?, id, output.status.success()))
 }
 
 /// The processes in which tests ran.
@@ -60,8 +78,8 @@ fn processes(text: &str) -> HashSet<u32> {
 }
 
 fn each_test_has_its_end(_: &()) -> Outcome {
-    let (text, parent) = run(&[], "")?;
-    ensure!(text.contains("2 passed; 3 failed"), "{text}");
+    let (text, parent, ended_well) = run(&["--skip", "aborts"], "")?;
+    ensure!(!ended_well && text.contains("2 passed; 3 failed"), "{text}");
     for reason in
         ["a reason\nof two lines", "test panicked: a panic of 7", "the process that ran it ended: exit status: 9"]
     {
@@ -69,9 +87,15 @@ fn each_test_has_its_end(_: &()) -> Outcome {
     }
     ensure!(!processes(&text).contains(&parent), "{text}");
     // One process for all.
-    let (text, _) = run(&["--test-threads", "1", "passes"], "")?;
-    ensure!(text.contains("2 passed; 0 failed") && processes(&text).len() == 1, "{text}");
-    let (text, parent) = run(&["passes"], "no")?;
+    let (text, _, ended_well) = run(&["--test-threads", "1", "passes"], "")?;
+    ensure!(ended_well && text.contains("2 passed; 0 failed") && processes(&text).len() == 1, "{text}");
+    let (text, parent, _) = run(&["passes"], "no")?;
     ensure_eq!(processes(&text), HashSet::from([parent]));
+    Ok(())
+}
+
+fn a_process_that_ends_badly_fails_the_program(_: &()) -> Outcome {
+    let (text, _, ended_well) = run(&["aborts"], "")?;
+    ensure!(text.contains("1 passed; 0 failed") && !ended_well, "{text}");
     Ok(())
 }

@@ -11,9 +11,10 @@
 // Contract: any grid; block Tile::THREADS; dynamic shared memory Tile::SHARED_BYTES. An operand is
 // ALONG_K_BOXES, a row of elements along k for each row of a or column of b; or ACROSS_K_BOXES, a
 // row of elements across k for each value along k, with BF16 and F16 alone. Rows begin at multiples
-// of 16 bytes. IS_PLAIN and the strides of c are as in matmul_warpgroup.cuh. Bytes moved: a once
-// for each column of tiles, b once for each row of tiles, less the hits in caches; c once.
-// Parameters: MmaOperands and TensorCoreParams (tensor_cores/params.rs).
+// of 16 bytes and are whole chunks of 16, of which elements that do not exist are 0. IS_PLAIN and
+// the strides of c are as in matmul_warpgroup.cuh. Bytes moved: a once for each column of tiles, b
+// once for each row of tiles, less the hits in caches; c once. Parameters: MmaOperands and
+// TensorCoreParams (tensor_cores/params.rs).
 //
 // Source: stages of asynchronous copies after CUTLASS (NVIDIA), threadblock/mma_multistage.h.
 #pragma once
@@ -68,11 +69,11 @@ begin_copies(unsigned char *to, const MmaOperand &of, int64_t first, int64_t k, 
     for (int line = 0; line < ALL; line += AT_ONCE) {
         const int row = line % ROWS, part = line / ROWS % Tile::PARTS,
                   panel = line / (ROWS * Tile::PARTS);
-        const int64_t left = (width - panel * Tile::PANEL) * Tile::ELEMENT_BYTES - chunk * 16;
-        const int bytes = row >= height || left <= 0 ? 0 : left < 16 ? int(left) : 16;
-        copy_part_to_shared(
+        const bool is_there =
+            row < height && (width - panel * Tile::PANEL) * Tile::ELEMENT_BYTES > chunk * 16;
+        copy_to_shared_if<16>(
             to + line * Tile::ROW_BYTES,
-            from + part * of.matrix_bytes + row * of.row_bytes + panel * Tile::ROW_BYTES, bytes);
+            from + part * of.matrix_bytes + row * of.row_bytes + panel * Tile::ROW_BYTES, is_there);
     }
 }
 
@@ -184,7 +185,7 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     grid_dependency_wait();
     for (uint32_t tile = blockIdx.x; tile < params.tiles; tile += gridDim.x) {
         const TilePart part(params, tile, Tile::BLOCK_M, Tile::BLOCK_N, Tile::RASTER_ROWS);
-        // A stage that does not exist has a batch too, so that the last ones are waited for alike.
+        // A batch ends even where no stage is left, so that the count of batches stays right.
         const auto begin = [&](int64_t number, int stage) {
             if (number < count)
                 begin_stage<Tile, LEFT, RIGHT>(stages + stage * Tile::STAGE_BYTES, operands, part,
@@ -205,7 +206,7 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
             here = here + 1 < Tile::STAGES ? here + 1 : 0;
         }
         sums.template store<T, IS_PLAIN>(params, part, tile);
-        // The stages of the next tile are written.
+        // All warps have read the last stages before copies of the next tile overwrite them.
         __syncthreads();
     }
 }

@@ -4,8 +4,8 @@
 // Contract: a grid of any size, blocks of SPLIT_THREADS. `from` has `matrices` matrices of `rows`
 // rows and `columns` columns with any strides, in elements; the axes of the stack are `batch`, the
 // innermost first. `to` has for each matrix PARTS times `rows` rows of `pitch` elements, of which
-// `pitch` is a multiple of 8 (of bytes 16) and at least `columns`; nobody reads elements behind
-// `columns`. Parameters: SplitParams (tensor_cores/params.rs).
+// `pitch` is the next multiple of 8 (of bytes 16) from `columns` on; elements behind `columns`
+// become 0. Parameters: SplitParams (tensor_cores/params.rs).
 #pragma once
 #include "tensor_core_params.cuh"
 #include "warpgroup.cuh"
@@ -115,7 +115,7 @@ template <class T, int THREADS> __global__ void __launch_bounds__(THREADS)
         T *to = reinterpret_cast<T *>(params.to) + (at / tiles * params.rows + row) * params.pitch +
                 column;
         for (int k = line; k < TILE; k += STEP) {
-            if (row + k < params.rows && column + lane < params.columns)
+            if (row + k < params.rows && column + lane < params.pitch)
                 to[k * params.pitch + lane] = copied(tile[k][lane]);
         }
         __syncthreads();
@@ -190,7 +190,7 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
         uint8_t *to = reinterpret_cast<uint8_t *>(params.to) +
                       (at / tiles * params.rows + row) * params.pitch + column;
         for (int r = warp; r < TILE; r += WARPS) {
-            if (r < rows_left && 4 * lane < columns_left)
+            if (r < rows_left && column + 4 * lane < int64_t(params.pitch))
                 *reinterpret_cast<uint32_t *>(to + r * params.pitch + 4 * lane) =
                     tile[r][lane ^ r / 4];
         }

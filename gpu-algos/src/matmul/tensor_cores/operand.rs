@@ -229,6 +229,12 @@ impl FactorLayout {
 }
 
 impl MappedOperand {
+    /// Whether rows of elements of so many bytes are whole chunks of 16 bytes, as warps copy them. Tensor maps have rows of any length.
+    pub(super) fn has_whole_chunks(&self, bytes: usize) -> bool {
+        let columns = if self.order == BoxOrder::AlongK { self.along } else { self.across };
+        (columns * bytes).is_multiple_of(MAP_BYTES)
+    }
+
     /// The operand as warps copy it, whose elements have so many bytes.
     pub(super) fn by_warps(&self, bytes: usize) -> MmaOperand {
         MmaOperand {

@@ -72,7 +72,7 @@ kernel_struct! {
 kernel_params! {
     /// The operands of a product by warps.
     pub(super) struct MmaOperands<"int COUNT">, MmaOperandsHead {
-        /// Matrices of an element's parts.
+        /// Matrices of an element's parts, which the kernel's tile says too.
         parts: u64;
         /// a and b.
         operands: ["MmaOperand"; "COUNT"],

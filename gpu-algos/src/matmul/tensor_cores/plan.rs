@@ -92,7 +92,11 @@ fn is_stored_whole(problem: &MatmulProblem, products: Products, is_transposed: b
 
 /// Whether a and b change places, and the preparation of each.
 fn preparations(products: Products, factors: &[FactorLayout; 2], has_warpgroups: bool) -> (bool, [Preparation; 2]) {
-    let in_place = |factor: &FactorLayout| factor.in_place().map(|operand| Preparation::InPlace(operand.order));
+    let in_place = |factor: &FactorLayout| {
+        let operand = factor.in_place();
+        let operand = operand.filter(|operand| has_warpgroups || operand.has_whole_chunks(products.element_bytes()));
+        operand.map(|operand| Preparation::InPlace(operand.order))
+    };
     let copied = |factor: &FactorLayout| Preparation::Copied(factor.nearest_order());
     let along_k = |factor: &FactorLayout| match in_place(factor) {
         Some(there @ Preparation::InPlace(BoxOrder::AlongK)) => there,

@@ -134,7 +134,7 @@ pub(super) struct TensorCoreTile {
     stages: usize,
     /// Share of the tensor cores' peak.
     efficiency: f64,
-    /// The shares of warps, where warps multiply instead of warpgroups.
+    /// How warps divide the tile; None where warpgroups do.
     pub(super) warps: Option<Warps>,
 }
 
@@ -187,8 +187,9 @@ impl TensorCoreTile {
     /// The fields of the C++ type, for a key.
     pub(super) fn key(&self) -> u64 {
         let Self { products, block_m, block_n, stages, .. } = *self;
-        let by_warps = u64::from(self.warps.is_some());
-        by_warps << 63 | (products as u64) << 48 | (block_m as u64) << 32 | (block_n as u64) << 16 | stages as u64
+        // Four bits each; rows and columns are multiples of 16.
+        let warps = self.warps.map_or(0, |Warps { rows, columns, resident }| rows | columns / 16 << 8 | resident << 12);
+        (products as u64) << 48 | (block_m as u64) << 32 | (block_n as u64) << 16 | (warps | stages) as u64
     }
 
     /// The estimated time of `waves` tiles of a multiprocessor, in multiplications of its CUDA cores.
@@ -252,10 +253,9 @@ pub(super) const TILES: &[TensorCoreTile] = &[
     TensorCoreTile::new(Products::U8, [64, 64], 8, 0.35),
 ];
 
-/// Tiles of products by warps, the largest first. Their efficiencies are estimates. Run on an H200, whose own kernel is `matmul_warpgroup`, the largest reach at 4096 in
-/// bf16 384 TFLOP/s, in TF32 198, of i8 715, of six products of bf16 61. At 384 the pipe of the tensor cores is busy for 60 % of the time, with two warps a
-/// scheduler; without factors that are loaded a step ahead, and with addresses that are swizzled one by one, it was 266. No two have one block and other
-/// warps, by which a key would not tell them apart.
+/// Tiles of products by warps, the largest first. Their efficiencies are estimates. Run on an H200, whose own kernel is `matmul_warpgroup`, the largest
+/// reach at 4096 in bf16 384 TFLOP/s, in TF32 198, of i8 715, of six products of bf16 61. At 384 the pipe of the tensor cores is busy for 60 % of the
+/// time, with two warps a scheduler; without factors that are loaded a step ahead, and with addresses that are swizzled one by one, it was 266.
 pub(super) const TILES_OF_WARPS: &[TensorCoreTile] = &[
     TensorCoreTile::new(Products::Tf32, [128, 256], 3, 0.75).by_warps([64, 64], 1),
     TensorCoreTile::new(Products::Tf32, [128, 128], 3, 0.70).by_warps([64, 32], 1),

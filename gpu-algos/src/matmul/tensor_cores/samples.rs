@@ -9,7 +9,7 @@ use super::{
     policy::{Products, TILES, TILES_OF_WARPS},
 };
 
-/// Adds each tile of warps of TF32 and of parts, for matrices in C order the largest of bf16 and u8, and one of f16 with any stores and an epilogue.
+/// Adds tiles of warps of each size and type of elements, in each order of both operands, and one with any stores and an epilogue.
 fn of_warps(registry: Registry) -> Registry {
     let tile = |products, block| TILES_OF_WARPS.iter().find(|tile| (tile.products, tile.block_n) == (products, block));
     let along = [AlongK, AlongK];

@@ -27,8 +27,8 @@ impl Drop for CompileLock {
 }
 
 impl CompileLock {
-    /// Waits while others compile the program of `key`, or one that has the same file, at most for `limit`: the child of a process that was
-    /// forked and ended meanwhile keeps the lock. It does not wait where the cache cannot be written.
+    /// Waits while others compile the program of `key`, or one that has the same file, at most for `limit`: a child that was
+    /// forked while the lock was held keeps it after its parent has ended. It does not wait where the cache cannot be written.
     pub(super) fn take(cache: &Path, key: &str, limit: Duration) -> Self {
         Self(open(cache, key).filter(|file| wait(file, limit)))
     }

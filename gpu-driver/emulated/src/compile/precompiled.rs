@@ -14,7 +14,9 @@ use std::{
 use gpu_driver_core::{cache::Key, lock, private};
 
 use super::{
-    Build, flags, folder, process,
+    Build, flags, folder,
+    lock::CompileLock,
+    process,
     program::{INCLUDE, PREAMBLE},
 };
 
@@ -50,7 +52,14 @@ impl Precompiled {
             Some(false) => false,
             // The cache may have been emptied meanwhile.
             Some(true) if place.join(FIRST).exists() => true,
-            _ => is_whole(build, &place, &key).unwrap_or(false) || make(build, flags, &place, &key).is_ok(),
+            _ => {
+                let is_there = || is_whole(build, &place, &key).unwrap_or(false);
+                is_there() || {
+                    // No program's lock has a file of that name: whoever compiles one holds its lock here.
+                    let _lock = CompileLock::take(cache, &format!("h{key}"), build.limit);
+                    is_there() || make(build, flags, &place, &key).is_ok()
+                }
+            }
         };
         known.insert(place.clone(), serves);
         serves.then_some(Self(place))
