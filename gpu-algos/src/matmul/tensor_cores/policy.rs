@@ -188,7 +188,8 @@ impl TensorCoreTile {
     pub(super) fn key(&self) -> u64 {
         let Self { products, block_m, block_n, stages, .. } = *self;
         // Four bits each; rows and columns are multiples of 16.
-        let warps = self.warps.map_or(0, |Warps { rows, columns, resident }| rows | columns / 16 << 8 | resident << 12);
+        let warps =
+            self.warps.map_or(0, |Warps { rows, columns, resident }| rows | ((columns / 16) << 8) | (resident << 12));
         (products as u64) << 48 | (block_m as u64) << 32 | (block_n as u64) << 16 | (warps | stages) as u64
     }
 
