@@ -29,8 +29,8 @@ use crate::{Result, common::operand::Receiver};
 /// # Layouts
 /// Arrays and views of any strides are read where they are: transposed, reversed, with gaps, broadcast. Other expressions are computed into an
 /// array first. Tensor cores (compute capability 8.0 and newer) take f16, bf16 and the precisions of f32 that are not strict, and read matrices whose rows
-/// or columns lie side by side, at multiples of 16 bytes; others are copied before the product, by a launch each. In f32 both factors
-/// must lie along k, on Hopper one of them; others are copied.
+/// or columns lie side by side, at multiples of 16 bytes; in f32 both factors must lie along k, on Hopper one of them. Others are copied before the
+/// product, by a launch each.
 ///
 /// # Element types
 /// [`MatmulElement`]: f16, bf16, f32, f64, `Complex<f32>`, `Complex<f64>`, and integers of 32 and 64 bits, the same on both sides. Floats of 32 and 64

@@ -39,7 +39,7 @@
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
 //! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it;
 //! on Hopper `device/matmul_boxes.cuh` does, with bulk copies of both operands where tensor maps describe these (`boxes.rs`).
-//! [`Precision`] lets products of f32 take tensor cores, and f16 and bf16 always do (`tensor_cores/`).
+//! [`Precision`] lets products of f32 take tensor cores; those of f16 and bf16 take them without a word (`tensor_cores/`).
 //! Products of integers of 8 bits with results of 32 bits ([`matmul_i32`]) take these too (`integers.rs`).
 //! An expression around a product becomes a part of either kernel (`epilogue.rs`, `device/fused_epilogue.cuh`), as a template argument that plain
 //! products do not have.

@@ -78,21 +78,20 @@ pub(super) fn time_in_words(problem: &MatmulProblem, device: &DeviceLimits) -> f
     let tiles = [problem.n.div_ceil(TILE), problem.matrices()]
         .into_iter()
         .fold(problem.m.div_ceil(TILE), usize::saturating_mul);
-    let factors = [problem.m.saturating_add(problem.n), problem.k, size_of::<f32>()];
-    let copied = factors.into_iter().fold(problem.matrices(), usize::saturating_mul);
+    let dtype = if problem.dtype.is_half() { DType::F32 } else { DType::U32 };
+    let elements = |rows: usize, columns: usize| problem.matrices().saturating_mul(rows).saturating_mul(columns);
+    let (a, b) = (elements(problem.m, problem.k), elements(problem.k, problem.n));
+    let copied = a.saturating_add(b).saturating_mul(dtype.bytes());
     if problem.k < MANY_TERMS || tiles >= device.multiprocessors || copied > MOST_COPIED {
         return f64::INFINITY;
     }
-    let dtype = if problem.dtype.is_half() { DType::F32 } else { DType::U32 };
     let words = MatmulProblem { dtype, ..problem.clone() };
     let plan = choose("matmul", &words, Wanted::default(), device).ok();
     let Some(time) = plan.and_then(|plan| plan.time()) else { return f64::INFINITY };
-    let bytes = |[rows, columns]: [usize; 2]| {
-        let of_element = dtype.bytes() + problem.dtype.bytes();
-        [rows, columns, of_element].into_iter().fold(problem.matrices(), usize::saturating_mul)
-    };
-    let matrices = [[problem.m, problem.k], [problem.k, problem.n], [problem.m, problem.n]];
-    time as f64 + matrices.map(|shape| copy_time(bytes(shape), device.multiprocessors)).iter().sum::<f64>()
+    let of_element = dtype.bytes() + problem.dtype.bytes();
+    let copies = [a, b, elements(problem.m, problem.n)];
+    let copies = copies.map(|elements| copy_time(elements.saturating_mul(of_element), device.multiprocessors));
+    time as f64 + copies.iter().sum::<f64>()
 }
 
 /// Requirements of a product that decide between kernels.

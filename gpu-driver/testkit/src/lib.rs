@@ -200,7 +200,7 @@ impl Suite {
         if workers::is_worker() {
             return workers::serve(self.cases);
         }
-        let workers = self.in_processes.then(Workers::new);
+        let workers = self.in_processes.then(Workers::default);
         let trial = |case: Case| match workers.clone() {
             Some(workers) => {
                 let name = case.name.clone();

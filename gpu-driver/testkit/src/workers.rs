@@ -92,10 +92,6 @@ fn text(panic: &(dyn Any + Send)) -> &str {
 pub(crate) struct Workers(Arc<Mutex<Vec<Worker>>>);
 
 impl Workers {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     fn all(&self) -> MutexGuard<'_, Vec<Worker>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -115,7 +111,8 @@ impl Workers {
             }
             Err(error) => {
                 let before = if ran.is_empty() { ran } else { format!(" (before it ran {ran})") };
-                Err((worker.end(&error) + &before).into())
+                let ended = worker.end().map_or(error.to_string(), |status| status.to_string());
+                Err(format!("the process that ran it ended: {ended}{before}").into())
             }
         }
     }
@@ -123,12 +120,12 @@ impl Workers {
     /// Ends the processes; whether all ended well, which one does not that crashes behind its last test.
     pub(crate) fn end(&self) -> bool {
         let workers = std::mem::take(&mut *self.all());
-        let ended = workers.into_iter().map(|mut worker| {
-            worker.socket = None;
-            let status = worker.process.wait();
+        let ended = workers.into_iter().map(|worker| {
+            let last = worker.last.clone();
+            let status = worker.end();
             let is_well = status.as_ref().is_ok_and(ExitStatus::success);
             if !is_well {
-                eprintln!("a process for tests ended badly behind {}: {status:?}", worker.last);
+                eprintln!("a process for tests ended badly behind {last}: {status:?}");
             }
             is_well
         });
@@ -138,7 +135,7 @@ impl Workers {
 
 struct Worker {
     process: Child,
-    socket: Option<UnixStream>,
+    socket: UnixStream,
     /// The test that it ran last.
     last: String,
 }
@@ -152,34 +149,23 @@ impl Worker {
             command.env(SEED, process::id().to_string());
         }
         let process = command.arg(WORKER).stdin(OwnedFd::from(theirs)).spawn()?;
-        Ok(Self { process, socket: Some(socket), last: String::new() })
+        Ok(Self { process, socket, last: String::new() })
     }
 
     /// The reason why the test failed, or nothing.
     fn run(&mut self, name: &str) -> io::Result<String> {
-        let Some(socket) = &mut self.socket else { return Err(io::ErrorKind::NotConnected.into()) };
-        socket.write_all(format!("{name}\n").as_bytes())?;
+        self.socket.write_all(format!("{name}\n").as_bytes())?;
         let mut bytes = [0; 4];
-        socket.read_exact(&mut bytes)?;
+        self.socket.read_exact(&mut bytes)?;
         let mut failure = vec![0; u32::from_ne_bytes(bytes) as usize];
-        socket.read_exact(&mut failure)?;
+        self.socket.read_exact(&mut failure)?;
         Ok(String::from_utf8_lossy(&failure).into_owned())
     }
 
-    /// The reason why it did not answer.
-    fn end(mut self, error: &io::Error) -> String {
-        self.socket = None;
-        match self.process.wait() {
-            Ok(status) => format!("the process that ran it ended: {status}"),
-            Err(_) => format!("the process that ran it does not answer: {error}"),
-        }
-    }
-}
-
-impl Drop for Worker {
-    /// Tells the process that there are no more tests, and lets it end.
-    fn drop(&mut self) {
-        self.socket = None;
-        let _ = self.process.wait();
+    /// Tells the process that there are no more tests, and waits for its end.
+    fn end(self) -> io::Result<ExitStatus> {
+        let Self { mut process, socket, .. } = self;
+        drop(socket);
+        process.wait()
     }
 }

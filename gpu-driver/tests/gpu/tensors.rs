@@ -239,6 +239,28 @@ fn bytes_of(kind: &str) -> usize {
     }
 }
 
+/// 64 rows of a and `n` columns of b, of 128 bytes along k. Bytes are all that there are, the others few, so that sums are integers of f32.
+fn factors(kind: &str, n: usize) -> [Vec<i32>; 2] {
+    let along = 128 / bytes_of(kind);
+    let [a_span, b_span] = if bytes_of(kind) == 1 { [256; 2] } else { [17, 13] };
+    let least = |span: i32| if kind == "gpu::U8" { 0 } else { span / 2 };
+    let a = (0..64 * along).map(|at| (at * 7 + at / 13) as i32 % a_span - least(a_span)).collect();
+    let b = (0..n * along).map(|at| (at * 5 + at / 11) as i32 % b_span - least(b_span)).collect();
+    [a, b]
+}
+
+/// Whether `got` holds the products of the rows of a with the columns of b.
+fn are_products(got: &[f32], [a, b]: [&[i32]; 2], along: usize, name: &str) -> Outcome {
+    let n = b.len() / along;
+    ensure_eq!((name, got.len()), (name, a.len() / along * n));
+    for (at, &got) in got.iter().enumerate() {
+        let (row, column) = (at / n, at % n);
+        let want: i32 = (0..along).map(|k| a[row * along + k] * b[column * along + k]).sum();
+        ensure_eq!((name, row, column, got), (name, row, column, want as f32));
+    }
+    Ok(())
+}
+
 /// A matrix of `across` rows of `along` elements, in an order.
 fn matrix(
     device: &Device,
@@ -304,12 +326,7 @@ pub fn tiles_are_multiplied_exactly(device: &Device) -> Outcome {
                 }
                 let (a_across, b_across) = (order & 1 != 0, order & 2 != 0);
                 let along = 128 / bytes_of(kind);
-                // Bytes are all that there are, the others few, so that sums are integers of f32.
-                let [a_span, b_span] = if bytes_of(kind) == 1 { [256; 2] } else { [17, 13] };
-                let least = |span: i32| if kind == "gpu::U8" { 0 } else { span / 2 };
-                let a: Vec<i32> =
-                    (0..64 * along).map(|at| (at * 7 + at / 13) as i32 % a_span - least(a_span)).collect();
-                let b: Vec<i32> = (0..n * along).map(|at| (at * 5 + at / 11) as i32 % b_span - least(b_span)).collect();
+                let [a, b] = factors(kind, n);
                 let (_left, mut map_a) = operand(device, kind, &a, [64, along], a_across)?;
                 let (_right, mut map_b) = operand(device, kind, &b, [n, along], b_across)?;
                 let c = DeviceVec::<f32>::zeros(&stream, 64 * n)?;
@@ -320,13 +337,7 @@ pub fn tiles_are_multiplied_exactly(device: &Device) -> Outcome {
                 let name = format!("product<{kind}, {a_across}, {b_across}, {}>", n / 2);
                 // SAFETY: the arguments are those of the kernel; the maps describe memory that is alive, and c has 64 n elements.
                 unsafe { kernel(device, number, &name)?.launch_with(config, &mut arguments, &[&stream], &stream)? };
-                let got = c.to_vec()?;
-                for row in 0..64 {
-                    for column in 0..n {
-                        let want: i32 = (0..along).map(|k| a[row * along + k] * b[column * along + k]).sum();
-                        ensure_eq!((&name, row, column, got[row * n + column]), (&name, row, column, want as f32));
-                    }
-                }
+                are_products(&c.to_vec()?, [&a, &b], along, &name)?;
             }
         }
     }
@@ -358,11 +369,7 @@ pub fn tiles_are_multiplied_by_a_warp_exactly(device: &Device) -> Outcome {
         for &order in orders {
             let name = expression(kind, order);
             let along = 128 / bytes_of(kind);
-            // Bytes are all that there are, the others few, so that sums are integers of f32.
-            let [a_span, b_span] = if bytes_of(kind) == 1 { [256; 2] } else { [17, 13] };
-            let least = |span: i32| if kind == "gpu::U8" { 0 } else { span / 2 };
-            let a: Vec<i32> = (0..64 * along).map(|at| (at * 7 + at / 13) as i32 % a_span - least(a_span)).collect();
-            let b: Vec<i32> = (0..64 * along).map(|at| (at * 5 + at / 11) as i32 % b_span - least(b_span)).collect();
+            let [a, b] = factors(kind, 64);
             let left = matrix(device, kind, &a, [64, along], order & 1 != 0)?;
             let right = matrix(device, kind, &b, [64, along], order & 2 != 0)?;
             let mut c = DeviceVec::<f32>::zeros(&stream, 64 * 64)?;
@@ -370,12 +377,7 @@ pub fn tiles_are_multiplied_by_a_warp_exactly(device: &Device) -> Outcome {
             let config = LaunchConfig { grid: 1.into(), block: 32.into(), shared_bytes: 2 * 8192 + 1024 };
             // SAFETY: the factors have 64 rows or columns of 128 bytes, c has 64 x 64 elements, and the shared memory holds both tiles.
             unsafe { kernel.launch(config, (left.input(), right.input(), c.output()), &stream)? };
-            let got = c.to_vec()?;
-            for (at, &got) in got.iter().enumerate() {
-                let (row, column) = (at / 64, at % 64);
-                let want: i32 = (0..along).map(|k| a[row * along + k] * b[column * along + k]).sum();
-                ensure_eq!((&name, row, column, got), (&name, row, column, want as f32));
-            }
+            are_products(&c.to_vec()?, [&a, &b], along, &name)?;
         }
     }
     Ok(())

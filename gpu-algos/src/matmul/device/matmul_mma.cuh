@@ -20,37 +20,28 @@
 #pragma once
 #include "store_of_sums.cuh"
 #include "tensor_copy.cuh"
-#include "tile_part.cuh"
+#include "tensor_core_tile.cuh"
 #include "warp_products.cuh"
 
 namespace gpu {
 namespace matmul {
 
-template <uint32_t TYPE_, int PARTS_, int M, int N, int ROWS, int COLUMNS, int STAGES_, int BLOCKS>
-struct MmaTile {
-    static constexpr uint32_t TYPE = TYPE_;
-    static constexpr int PARTS = PARTS_, BLOCK_M = M, BLOCK_N = N, WARP_M = ROWS, WARP_N = COLUMNS;
-    static constexpr int STAGES = STAGES_, RESIDENT = BLOCKS; // blocks of a multiprocessor
-    static constexpr int ROW_BYTES = 128, ELEMENT_BYTES = bytes_of(TYPE);
-    typedef typename SumOf<TYPE>::type Sum;
-    static constexpr int BLOCK_K = ROW_BYTES / ELEMENT_BYTES, PANEL = BLOCK_K;
-    // Products of the tensor cores take 32 bytes along k.
-    static constexpr int STEPS = ROW_BYTES / 32, STEP_K = BLOCK_K / STEPS;
+template <uint32_t TYPE, int PARTS, int M, int N, int ROWS, int COLUMNS, int STAGES, int BLOCKS>
+struct MmaTile : TensorCoreTile<TYPE, PARTS, M, N, STAGES> {
+    static constexpr int WARP_M = ROWS, WARP_N = COLUMNS;
+    static constexpr int RESIDENT = BLOCKS; // blocks of a multiprocessor
     static constexpr int WARPS_N = N / COLUMNS, THREADS = 32 * (M / ROWS) * WARPS_N;
-    static constexpr int LEFT_BYTES = PARTS * M * ROW_BYTES, RIGHT_BYTES = PARTS * N * ROW_BYTES;
-    static constexpr int STAGE_BYTES = LEFT_BYTES + RIGHT_BYTES;
-    static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
     static constexpr uint32_t RASTER_ROWS = 8;
     static_assert(M % ROWS == 0 && N % COLUMNS == 0 && ROWS % 16 == 0 && COLUMNS % 32 == 0,
                   "warps have whole matrices, and c whole packs of them");
-    static_assert(ELEMENT_BYTES != 2 || (M % 64 == 0 && N % 64 == 0), "panels have 64 columns");
-    static_assert(TYPE == BF16 || PARTS == 1, "parts are bf16");
+    static_assert(bytes_of(TYPE) != 2 || (M % 64 == 0 && N % 64 == 0), "panels have 64 columns");
 };
 
 // Begins the copies of BLOCK elements across k of an operand from `first` on, and those along k
-// from `k` on. Elements that do not exist become 0.
-template <class Tile, int BLOCK, uint32_t BOXES> __device__ __forceinline__ void
-begin_copies(unsigned char *to, const MmaOperand &of, int64_t first, int64_t k, int64_t matrix) {
+// from `k` on, of `along` in all. Elements that do not exist become 0.
+template <class Tile, int BLOCK, uint32_t BOXES>
+__device__ __forceinline__ void begin_copies(unsigned char *to, const MmaOperand &of, int64_t along,
+                                             int64_t first, int64_t k, int64_t matrix) {
     constexpr bool IS_ALONG = BOXES == ALONG_K_BOXES;
     // Chunks of a row; rows of a part, or of a panel of it; rows that the threads copy at once.
     constexpr int ROW_CHUNKS = Tile::ROW_BYTES / 16, ROWS = IS_ALONG ? BLOCK : Tile::BLOCK_K;
@@ -58,8 +49,8 @@ begin_copies(unsigned char *to, const MmaOperand &of, int64_t first, int64_t k, 
     static_assert(ROWS % AT_ONCE == 0 && AT_ONCE % 8 == 0, "the rows of a thread are alike");
     const int chunk = threadIdx.x % ROW_CHUNKS, first_row = threadIdx.x / ROW_CHUNKS;
     const int64_t down = (IS_ALONG ? first : k) + first_row, across = IS_ALONG ? k : first;
-    const int64_t height = int64_t(IS_ALONG ? of.across : of.along) - down,
-                  width = int64_t(IS_ALONG ? of.along : of.across) - across;
+    const int64_t height = (IS_ALONG ? int64_t(of.across) : along) - down,
+                  width = (IS_ALONG ? along : int64_t(of.across)) - across;
     const unsigned char *const from = reinterpret_cast<const unsigned char *>(of.address) +
                                       matrix * Tile::PARTS * of.matrix_bytes + down * of.row_bytes +
                                       across * Tile::ELEMENT_BYTES + chunk * 16;
@@ -74,17 +65,6 @@ begin_copies(unsigned char *to, const MmaOperand &of, int64_t first, int64_t k, 
         copy_to_shared_if<16>(
             to + line * Tile::ROW_BYTES,
             from + part * of.matrix_bytes + row * of.row_bytes + panel * Tile::ROW_BYTES, is_there);
-    }
-}
-
-// The place of part PART of an operand in a stage.
-template <class Tile, int BLOCK, uint32_t BOXES>
-__device__ __forceinline__ TilePlace part_of(const unsigned char *operand, int part) {
-    if constexpr (BOXES == ALONG_K_BOXES) {
-        return along_k<Tile::ROW_BYTES>(operand + part * BLOCK * Tile::ROW_BYTES);
-    } else {
-        constexpr int PART_BYTES = Tile::BLOCK_K * Tile::ROW_BYTES;
-        return across_k(operand + part * PART_BYTES, Tile::PARTS * PART_BYTES);
     }
 }
 
@@ -114,8 +94,9 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct MmaSums {
     // before is multiplied.
     __device__ __forceinline__ void add_parts(Sum (&sums)[ROWS][COUNT], const unsigned char *stage,
                                               int left, int right) const {
-        const TilePlace a = part_of<Tile, Tile::BLOCK_M, LEFT>(stage, left);
-        const TilePlace b = part_of<Tile, Tile::BLOCK_N, RIGHT>(stage + Tile::LEFT_BYTES, right);
+        const TilePlace a = place_of<Tile, Tile::BLOCK_M, LEFT>(stage, left, 0);
+        const TilePlace b =
+            place_of<Tile, Tile::BLOCK_N, RIGHT>(stage + Tile::LEFT_BYTES, right, 0);
         WarpFactors<Tile::TYPE, LEFT_ACROSS, RIGHT_ACROSS, ROWS, COUNT> factors[2];
         factors[0].load(a, row, b, column, 0);
 #pragma unroll
@@ -168,8 +149,10 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct MmaSums {
 // Begins the copies of a stage, of both operands from `k` on.
 template <class Tile, uint32_t LEFT, uint32_t RIGHT, class Operands> __device__ __forceinline__ void
 begin_stage(unsigned char *stage, const Operands &operands, const TilePart &part, int64_t k) {
-    begin_copies<Tile, Tile::BLOCK_M, LEFT>(stage, operands.operands[0], part.row, k, part.left);
-    begin_copies<Tile, Tile::BLOCK_N, RIGHT>(stage + Tile::LEFT_BYTES, operands.operands[1],
+    const int64_t along = int64_t(operands.along);
+    begin_copies<Tile, Tile::BLOCK_M, LEFT>(stage, operands.operands[0], along, part.row, k,
+                                            part.left);
+    begin_copies<Tile, Tile::BLOCK_N, RIGHT>(stage + Tile::LEFT_BYTES, operands.operands[1], along,
                                              part.column, k, part.right);
 }
 

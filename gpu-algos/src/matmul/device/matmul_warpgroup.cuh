@@ -31,43 +31,21 @@
 #pragma once
 #include "box_stages.cuh"
 #include "store_of_sums.cuh"
-#include "tile_part.cuh"
-#include "warpgroup.cuh"
+#include "tensor_core_tile.cuh"
 
 namespace gpu {
 namespace matmul {
 
-template <uint32_t TYPE_, int PARTS_, int M, int N, int STAGES_> struct WarpgroupTile {
-    static constexpr uint32_t TYPE = TYPE_;
-    static constexpr int PARTS = PARTS_, BLOCK_M = M, BLOCK_N = N, STAGES = STAGES_;
-    static constexpr int ROW_BYTES = 128, ELEMENT_BYTES = bytes_of(TYPE);
-    typedef typename SumOf<TYPE>::type Sum;
-    static constexpr int BLOCK_K = ROW_BYTES / ELEMENT_BYTES, PANEL = BLOCK_K;
-    // Products of the tensor cores take 32 bytes along k.
-    static constexpr int STEPS = ROW_BYTES / 32, STEP_K = BLOCK_K / STEPS;
+template <uint32_t TYPE, int PARTS, int M, int N, int STAGES> struct WarpgroupTile
+    : TensorCoreTile<TYPE, PARTS, M, N, STAGES> {
     static constexpr int WARPGROUPS = M / 64, THREADS = 128 * (WARPGROUPS + 1);
-    static constexpr int LEFT_BYTES = PARTS * M * ROW_BYTES, RIGHT_BYTES = PARTS * N * ROW_BYTES;
-    static constexpr int STAGE_BYTES = LEFT_BYTES + RIGHT_BYTES;
-    static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
     // Rows of tiles that blocks take side by side, so that they find the same columns of b in L2:
     // with so many, the tiles of 132 blocks are about a square. At 8192 in bf16 813 TFLOP/s with
     // 16, 758 to 798 with 8, 779 with 4 (H100).
     static constexpr uint32_t RASTER_ROWS = N > M ? 16 : 8;
     static_assert(M % 64 == 0 && N % 64 == 0, "warpgroups have 64 rows, panels at most 64 columns");
-    static_assert(TYPE == BF16 || PARTS == 1, "parts are bf16");
 };
 
-// The place of part PART of an operand, from 64 ROWS of a or column 0 of b on.
-template <class Tile, int BLOCK, uint32_t BOXES>
-__device__ __forceinline__ TilePlace place_of(const unsigned char *tile, int part, int rows) {
-    if constexpr (BOXES == ALONG_K_BOXES) {
-        return along_k<Tile::ROW_BYTES>(tile + (part * BLOCK + rows * 64) * Tile::ROW_BYTES);
-    } else {
-        constexpr int PANEL_BYTES = Tile::PARTS * Tile::BLOCK_K * Tile::ROW_BYTES;
-        return across_k(tile + rows * PANEL_BYTES + part * Tile::BLOCK_K * Tile::ROW_BYTES,
-                        PANEL_BYTES);
-    }
-}
 // Bytes from one step along k to the next.
 template <class Tile, uint32_t BOXES> __device__ __forceinline__ constexpr int step_bytes() {
     return BOXES == ALONG_K_BOXES ? 32 : Tile::STEP_K * Tile::ROW_BYTES;

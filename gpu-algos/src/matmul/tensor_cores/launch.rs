@@ -33,7 +33,7 @@ use crate::{
 pub(super) const MATMUL: Header =
     Header { name: "matmul_warpgroup.cuh", text: include_str!("../device/matmul_warpgroup.cuh") };
 pub(super) const MMA: Header = Header { name: "matmul_mma.cuh", text: include_str!("../device/matmul_mma.cuh") };
-const TILE_PART: Header = Header { name: "tile_part.cuh", text: include_str!("../device/tile_part.cuh") };
+const TILE: Header = Header { name: "tensor_core_tile.cuh", text: include_str!("../device/tensor_core_tile.cuh") };
 pub(in crate::matmul) const BOX_STAGES: Header =
     Header { name: "box_stages.cuh", text: include_str!("../device/box_stages.cuh") };
 const STORE: Header = Header { name: "store_of_sums.cuh", text: include_str!("../device/store_of_sums.cuh") };
@@ -94,7 +94,7 @@ pub(in crate::matmul) fn run(
         unsafe { kernel.launch_with(config, values, homes, stream) }
     };
     if tile.warps.is_some() {
-        let mut operands = operands_of([&a.operand, &b.operand], elements);
+        let mut operands = operands_of([&a.operand, &b.operand], elements[0]);
         launch(&mut [operands.as_mut_ptr().cast(), params])?;
     } else {
         let mut left = a.operand.map(device, elements, tile.block_m)?;
@@ -187,7 +187,7 @@ pub(super) fn program(
         "static_assert({text}::THREADS == {threads} && {text}::SHARED_BYTES == {bytes}, \"the launch is that of the tile\");\n"
     );
     let (around, headers) = epilogue.map_or_else(Default::default, |epilogue| (epilogue.text, epilogue.headers));
-    let headers = headers.into_iter().chain([HALF, TILE_PART]);
+    let headers = headers.into_iter().chain([HALF, TILE]);
     if tile.warps.is_some() {
         let text = format!("{include}{check}{}{of_tile}{around}", operands_check_text());
         return program_of(MMA, text, template, headers.chain([WARP_PRODUCTS]));

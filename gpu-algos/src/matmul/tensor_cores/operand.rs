@@ -104,7 +104,7 @@ pub(in crate::matmul) struct MappedOperand {
     pub(in crate::matmul) order: BoxOrder,
     pub(super) address: u64,
     across: usize,
-    along: usize,
+    pub(super) along: usize,
     /// Elements from one row of the map to the next, and from one matrix to the next.
     row_stride: usize,
     matrix_stride: usize,
@@ -242,7 +242,6 @@ impl MappedOperand {
             row_bytes: (self.row_stride * bytes) as i64,
             matrix_bytes: (self.matrix_stride * bytes) as i64,
             across: self.across as u64,
-            along: self.along as u64,
         }
     }
 

@@ -64,16 +64,14 @@ kernel_struct! {
         matrix_bytes: i64,
         /// Elements across k: rows of a, or columns of b.
         across: u64,
-        /// Elements along k.
-        along: u64,
     }
 }
 
 kernel_params! {
     /// The operands of a product by warps.
     pub(super) struct MmaOperands<"int COUNT">, MmaOperandsHead {
-        /// Matrices of an element's parts, which the kernel's tile says too.
-        parts: u64;
+        /// Elements of both along k.
+        along: u64;
         /// a and b.
         operands: ["MmaOperand"; "COUNT"],
     }
@@ -182,10 +180,10 @@ pub(super) fn check_text() -> String {
     TensorCoreHead::check("gpu::matmul::TensorCoreParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
 }
 
-/// The operands of a product by warps, whose elements have so many bytes and parts.
-pub(super) fn operands_of([a, b]: [&MappedOperand; 2], [bytes, parts]: [usize; 2]) -> Words {
+/// The operands of a product by warps, whose elements have so many bytes.
+pub(super) fn operands_of([a, b]: [&MappedOperand; 2], bytes: usize) -> Words {
     let mut params = Words::new();
-    let head = MmaOperandsHead { parts: parts as u64 };
+    let head = MmaOperandsHead { along: a.along as u64 };
     MmaOperands { head, operands: [a, b].map(|operand| operand.by_warps(bytes)) }.write(&mut params);
     params
 }

@@ -6,27 +6,27 @@ use super::{
     super::epilogue::EpilogueText,
     launch::{MATMUL, MMA, PARAMS_TYPE, SPLIT, program, split_program},
     operand::BoxOrder::{AcrossK, AlongK},
-    policy::{Products, TILES, TILES_OF_WARPS},
+    policy::{Products, TILES, TILES_OF_WARPS, TensorCoreTile},
 };
 
 /// Adds tiles of warps of each size and type of elements, in each order of both operands, and one with any stores and an epilogue.
 fn of_warps(registry: Registry) -> Registry {
-    let tile = |products, block| TILES_OF_WARPS.iter().find(|tile| (tile.products, tile.block_n) == (products, block));
     let along = [AlongK, AlongK];
-    let epilogue = || EpilogueText::sample(PARAMS_TYPE, Products::F16.result());
     let samples = [
-        (tile(Products::Tf32, 256), along, true, None),
-        (tile(Products::Tf32, 64), along, false, None),
-        (tile(Products::ThreeBf16, 128), along, true, None),
-        (tile(Products::Bf16, 256), [AlongK, AcrossK], true, None),
-        (tile(Products::Bf16, 128), [AcrossK, AlongK], true, None),
-        (tile(Products::F16, 64), [AcrossK, AcrossK], false, Some(epilogue())),
-        (tile(Products::I8, 64), along, true, None),
-        (tile(Products::U8, 256), along, true, None),
+        (Products::Tf32, 256, along, true),
+        (Products::Tf32, 64, along, false),
+        (Products::ThreeBf16, 128, along, true),
+        (Products::Bf16, 256, [AlongK, AcrossK], true),
+        (Products::Bf16, 128, [AcrossK, AlongK], true),
+        (Products::F16, 64, [AcrossK, AcrossK], false),
+        (Products::I8, 64, along, true),
+        (Products::U8, 256, along, true),
     ];
-    samples.into_iter().fold(registry, |registry, (tile, orders, is_plain, epilogue)| {
-        let with = |tile| program(tile, orders, is_plain, epilogue);
-        tile.map(with).into_iter().fold(registry, |registry, program| registry.with_sample(MMA.name, program))
+    samples.into_iter().fold(registry, |registry, (products, columns, orders, is_plain)| {
+        let is_wanted = |tile: &&TensorCoreTile| (tile.products, tile.block_n) == (products, columns);
+        let tile = TILES_OF_WARPS.iter().find(is_wanted).expect("a tile of this size");
+        let epilogue = (products == Products::F16).then(|| EpilogueText::sample(PARAMS_TYPE, products.result()));
+        registry.with_sample(MMA.name, program(tile, orders, is_plain, epilogue))
     })
 }
 

@@ -184,11 +184,11 @@ impl Build<'_> {
         let key = self.key(&program, &options).hex();
         let cache = self.cache.filter(|_| !options.reads_files && !self.text_reads_files(&options));
         let cached = || cache.and_then(|cache| folder::load(cache, &key));
-        let mut found = cached();
-        let lock = cache.filter(|_| found.is_none()).map(|cache| CompileLock::take(cache, &key, self.limit));
-        if lock.is_some() {
-            found = cached();
-        }
+        let mut lock = None;
+        let found = cached().or_else(|| {
+            lock = Some(CompileLock::take(cache?, &key, self.limit));
+            cached()
+        });
         if let Some((image, log)) = found {
             return Ok(Compiled { image, names: program.names, log, is_cached: true });
         }
