@@ -47,6 +47,7 @@ impl Samples {
         self.with("lincomb", Loop::Linear, &(5.0 * &x + 6.0 * &y))
             .with("wave", Loop::Linear, &(x.exp() * y.sin() + x.abs().sqrt()))
             .with("sum", Loop::Strided, &(&x + &y))
+            .with("sum", Loop::Rows { same: 0 }, &(&x + &y))
             .with("sum", Loop::Tiled, &(&x + &y))
             .with("sum_of_8", Loop::Linear, &sum)
             .with("sum_of_8", Loop::Strided, &sum)

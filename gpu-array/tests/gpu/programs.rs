@@ -44,6 +44,9 @@ impl Case {
     }
 }
 
+/// Makes views for so many leaves.
+type Layouts = fn(usize, &mut Rng) -> Vec<Layout>;
+
 /// Arrays of one axis without gaps, at any place of their buffers: the linear loop, aligned and not.
 fn linear(leaves: usize, rng: &mut Rng) -> Vec<Layout> {
     let n = [1, 2, 7, 31, 100, 513, 1025, 4099][rng.below(8)];
@@ -98,6 +101,28 @@ fn strided(leaves: usize, rng: &mut Rng) -> Vec<Layout> {
     (0..leaves).map(|_| Layout::random(shape, rng)).collect()
 }
 
+/// Rows of whole packs, to which some leaves are broadcast: the loop over rows, with rows of one block and of several.
+fn rows(leaves: usize, rng: &mut Rng) -> Vec<Layout> {
+    let shape: &[usize] = [&[3, 1024][..], &[2, 2, 1040], &[5, 1296], &[2, 4112]][rng.below(4)];
+    let rank = shape.len();
+    let with_gaps = |rng: &mut Rng| {
+        let mut cuts = vec![(0, 1, 0); rank];
+        cuts[rank - 1] = [(0, 1, 16), (16, 1, 0), (1, 1, 2), (0, 1, 3)][rng.below(4)];
+        Layout::of(shape, (0..rank).collect(), &cuts)
+    };
+    let mut views: Vec<_> = (0..leaves)
+        .map(|_| match rng.below(4) {
+            0 => Layout::whole(&shape[rank - 1..]),
+            1 => Layout::whole(&[&shape[..rank - 1], &[1]].concat()),
+            2 => Layout::whole(shape),
+            _ => with_gaps(rng),
+        })
+        .collect();
+    // Rows of other lengths than those of the result: they are not one row.
+    views[0] = with_gaps(rng);
+    views
+}
+
 /// Each program in each of the loops with several layouts; all compiled together.
 fn check(device: &Device, choice: Choice<'_>, seeds: std::ops::Range<u64>) -> Outcome {
     let mut cases = Vec::new();
@@ -106,8 +131,8 @@ fn check(device: &Device, choice: Choice<'_>, seeds: std::ops::Range<u64>) -> Ou
         let leaves = 1 + rng.below(3);
         let size = 1 + rng.below(8);
         let program = Program::random(choice, leaves, size, &mut rng);
-        for layouts in [linear, strided, tiled] {
-            for _ in 0..4 {
+        for (layouts, times) in [(linear as Layouts, 4), (strided, 4), (tiled, 4), (rows, 2)] {
+            for _ in 0..times {
                 let views = layouts(leaves, &mut rng);
                 cases.push(Case::new(device, seed, &program, views, &mut rng)?);
             }
@@ -140,7 +165,7 @@ fn random_programs_are_assigned_to_any_view(device: &Device) -> Outcome {
     for seed in testkit::seeds(2000..2005) {
         let mut rng = Rng(seed);
         let program = Program::random(choice, 2, 3, &mut rng);
-        for layouts in [linear, strided, tiled, tiled] {
+        for layouts in [linear, strided, tiled, tiled, rows] {
             let views = layouts(2, &mut rng);
             let case = Case::new(device, seed, &program, views, &mut rng)?;
             let value = case.on_host().eval_array()?;

@@ -22,6 +22,9 @@ const SHARED_BYTES: usize = 48 * 1024;
 /// The most blocks of a grid.
 const MOST_BLOCKS: usize = i32::MAX as usize;
 
+/// The shortest rows of expressions without tables, in packs, that have a loop of their own: shorter ones leave threads idle.
+const SHORTEST_ROW: usize = 64;
+
 /// Shortest axes that are worth a tile.
 const SHORTEST_TILED: usize = 16;
 
@@ -37,15 +40,25 @@ pub(crate) struct LaunchTarget<'t> {
 /// Chooses the loop for the axes, which it brings into the loop's order, and its policy.
 pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, arch: Arch) -> (Loop, Policy) {
     let which = choose_loop(code, axes);
-    if which == Loop::Strided && !code.tables.is_empty() {
-        let rows = Loop::Rows { same: same_along_rows(code, axes) };
+    if which == Loop::Strided && axes.rank() > 1 {
+        // Without tables nothing but loads would be spared, and each pattern of leaves would have a kernel.
+        let same = if code.tables.is_empty() { 0 } else { same_along_rows(code, axes) };
+        let rows = Loop::Rows { same };
         let policy = Policy::of(arch, rows, code);
-        let is_whole = policy.width > 1 && axes.length(0).is_multiple_of(policy.width as usize);
-        if rows.same_along_rows() != 0 && is_whole && axes.length(0) <= i32::MAX as usize {
+        let (length, width) = (axes.length(0), policy.width as usize);
+        let is_whole = width > 1 && length.is_multiple_of(width) && length <= i32::MAX as usize;
+        let is_worth_it = if code.tables.is_empty() { is_worth_rows(code, axes, width) } else { same != 0 };
+        if is_whole && is_worth_it {
             return (rows, policy);
         }
     }
     (which, Policy::of(arch, which, code))
+}
+
+/// Whether threads are given long rows of neighbours.
+fn is_worth_rows(code: &Code<'_>, axes: &Axes, width: usize) -> bool {
+    let is_even = |leaf: usize| matches!(step_along(axes, leaf), 0 | 1);
+    axes.strides(0)[0] == 1 && axes.length(0) / width >= SHORTEST_ROW && (0..code.leaves.len()).all(is_even)
 }
 
 /// The leaves that have one value for all places of a row, as bits.

@@ -1,5 +1,9 @@
-// An expression with tables over rows of whole packs. A thread has PACKS packs of one row, and
-// computes once all that does not differ along the row.
+// An expression over rows of whole packs: one with tables, or one with leaves that are broadcast to
+// long rows. A thread has PACKS packs of one row, and computes once all that does not differ along
+// the row.
+//
+// The first blocks have the last rows: L2 holds the elements that the kernel before has accessed
+// last, such as those of the operand of a reduction whose result is broadcast here.
 //
 // The axes are those of strided.cuh; a row lies along axis 0. The leaves of E::SAME have one value
 // for all places of a row. Rows are shared by 1 << `log_lanes` threads of a block; a longer row has
@@ -18,8 +22,9 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
     constexpr int LEAVES = E::Leaves::SIZE;
     gpu::grid_dependency_wait();
     const uint32_t log = params.log_lanes, lane = threadIdx.x & ((1u << log) - 1);
-    const uint32_t rows = uint32_t(quotient(blockIdx.x, params.parts, params.parts_divisor, false));
-    const uint32_t part = blockIdx.x - rows * params.parts;
+    const uint32_t block = gridDim.x - 1 - blockIdx.x;
+    const uint32_t rows = uint32_t(quotient(block, params.parts, params.parts_divisor, false));
+    const uint32_t part = block - rows * params.parts;
     uint64_t row = uint64_t(rows) * (THREADS >> log) + (threadIdx.x >> log);
     // The packs of a thread are 1 << `log_lanes` apart; each has a first one, or has nothing to do.
     const uint32_t first = (part * PACKS << log) + lane;
@@ -67,7 +72,13 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
     }
     // All values before the first store, behind which no load may move.
     typename Wide<VECTOR_SIZE, typename E::Outputs>::type out[PACKS];
-    E::template apply_packs<VECTOR_SIZE, PACKS>(params.scalars.at, params.extra.at, in, out);
+    if constexpr (has_packs<E>(0)) {
+        E::template apply_packs<VECTOR_SIZE, PACKS>(params.scalars.at, params.extra.at, in, out);
+    } else {
+#pragma unroll
+        for (int p = 0; p < PACKS; p++)
+            apply<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[p], out[p]);
+    }
 #pragma unroll
     for (int p = 0; p < PACKS; p++) {
         if (!is_there[p]) continue;
