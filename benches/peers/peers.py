@@ -8,7 +8,8 @@ the standard output), BENCH_PEERS=0 leaves nothing to do, BENCH_CHECK=0 leaves t
 `<operation>/<dtype>/<case>/<library>/<measure>`; --list prints the ids and measures nothing.
 
 A library that is not installed, a missing device, a figure that fails or whose answer is wrong are lines with "kind": "gap", and the exit
-code is 0; it is 2 for wrong usage. Each library runs in a process of its own, so that one that crashes takes no other with it.
+code is 0; it is 2 for wrong usage. Each library runs in a process of its own, so that one that crashes takes no other with it; a figure that
+crashes or does not end is a gap, and another process goes on behind it.
 How to add an operation: the head of peer/__init__.py.
 """
 
@@ -18,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 
@@ -25,6 +27,8 @@ from peer import facts, figures, libraries, matrices  # noqa: E402
 
 SETS = ("full", "quick", "tiny")
 BACKENDS = {"cuda": "cuda", "cpu": "cpu", "emulated": "cuda"}
+# So many figures of a library may end their process.
+MOST_ENDS = 4
 
 
 def backend():
@@ -46,6 +50,8 @@ def options():
     parser.add_argument("--seconds", type=float, default=0.3, help="time to measure for, per figure")
     parser.add_argument("--list", action="store_true", help="print the ids of the figures")
     parser.add_argument("--library", choices=sorted(libraries.ALL), help="measure this one only, in this process")
+    parser.add_argument("--first", type=int, default=0, help="begin with the library's figure of this number")
+    parser.add_argument("--begun", metavar="FILE", help="where the number of the figure goes that is measured")
     given = parser.parse_args()
     try:
         given.matches = re.compile(given.filter).search
@@ -60,6 +66,33 @@ def options():
     if given.set not in SETS:
         parser.error(f"BENCH_SET: one of {', '.join(SETS)}")
     return given
+
+
+def apart(name, plan, given):
+    """Measures a library's figures in a process of its own, and behind each figure that ends it in another."""
+    command = [sys.executable, __file__, f"--library={name}", f"--filter={given.filter}", f"--seconds={given.seconds}"]
+    environment, first = {**os.environ, "BENCH_BACKEND": given.backend}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        begun, said = os.path.join(folder, "begun"), os.path.join(folder, "said")
+        for _ in range(MOST_ENDS):
+            with open(said, "w+", encoding="utf-8") as errors:
+                code = subprocess.run([*command, f"--first={first}", f"--begun={begun}"], env=environment, stderr=errors).returncode
+                errors.seek(0)
+                text = errors.read()
+            sys.stderr.write(text)
+            if code == 0:
+                return
+            reason = f"its process ended with code {code}: {text.strip()[-250:]}"
+            number = int(open(begun, encoding="utf-8").read()) if os.path.exists(begun) else None
+            if number is None:
+                return facts.gap(name, f"{reason}; figures are missing")
+            for id in plan[number].ids.values():
+                facts.gap(name, reason, id)
+            first = number + 1
+            os.remove(begun)
+            if first == len(plan):
+                return
+    facts.gap(name, f"{MOST_ENDS} of its processes ended; figures are missing")
 
 
 def main():
@@ -79,12 +112,15 @@ def main():
         elif given.backend == "emulated":
             facts.gap(name, "does not run on the emulated device")
         elif given.library:
-            figures.measure(library(), plan, given.seconds)
+
+            def begun(number):
+                if given.begun:
+                    with open(given.begun, "w", encoding="utf-8") as file:
+                        file.write(str(number))
+
+            figures.measure(library(), plan, given.seconds, given.first, begun)
         else:
-            command = [sys.executable, __file__, f"--library={name}", f"--filter={given.filter}", f"--seconds={given.seconds}"]
-            code = subprocess.run(command, env={**os.environ, "BENCH_BACKEND": given.backend}).returncode
-            if code:
-                facts.gap(name, f"its process ended with code {code}; figures are missing")
+            apart(name, plan, given)
 
 
 if __name__ == "__main__":

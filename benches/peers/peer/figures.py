@@ -1,15 +1,20 @@
 """Which figures a library gives, and the measuring of one."""
 
 import dataclasses
+import faulthandler
 import functools
 import gc
 import os
+import sys
 import typing
 
 from . import arrays, facts, matrices, operations, reductions, timing
 
 # Checks take longer than the calls: of several rounds one makes them.
 CHECKED = os.environ.get("BENCH_CHECK") != "0"
+
+# Seconds in which a figure ends; the longest take ten.
+LIMIT_S = 60
 
 
 @dataclasses.dataclass
@@ -46,8 +51,11 @@ def of(library, which, cases, matches):
     return figures
 
 
-def measure(library, figures, seconds):
-    """All of them; what fails is a gap."""
+def measure(library, figures, seconds, first, begun):
+    """All of them from number `first` on; what fails is a gap. `begun` is told the number of each.
+
+    A figure that does not end ends the process, which says where it stood.
+    """
     try:
         version = library.open()
     except Exception as error:
@@ -55,10 +63,13 @@ def measure(library, figures, seconds):
     facts.write("version", peer=library.name, version=version)
     gc.disable()  # not while a clock runs
     gc.freeze()  # what the imports made stays, and would be looked through after each figure
-    for figure in figures:
+    for number, figure in enumerate(figures[first:], first):
+        begun(number)
+        faulthandler.dump_traceback_later(LIMIT_S, exit=True, file=sys.__stderr__)
         one(library, figure, seconds)
         gc.collect()
         library.release()
+    faulthandler.cancel_dump_traceback_later()
     library.close()
 
 
