@@ -92,7 +92,7 @@ def one(library, figure, seconds):
     about = {"bytes": figure.description.bytes(data), "flops": figure.description.flops(data), "ceiling": figure.description.ceiling}
     for measure, id in figure.ids.items():
         try:
-            timed = getattr(timing, measure)(library, call, seconds)
+            timed = getattr(timing, measure)(library, call, seconds, figure.description.is_whole(data))
         except Exception as failure:
             facts.gap(library.name, failure, id)
             continue

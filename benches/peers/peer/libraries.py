@@ -88,6 +88,7 @@ class CuPyKernel(OnCuPy):
     """Expressions as kernels that the user writes."""
 
     name = "cupy-kernel"
+    LONGEST = 1 << 20  # elements that a reduction takes
 
     def kernel(self, v, text):
         """Into an array that is there, where the case is not of a new one."""
@@ -106,15 +107,19 @@ class CuPyKernel(OnCuPy):
 
     expression_overhead = lincomb
 
+    def reduction(self, v, blocks, names, text, name):
+        if v.n > self.LONGEST:
+            raise NotImplementedError("one block computes it, 0.2 s for 2^28 f32, and freeing memory behind it did not end")
+        vectors = [self.vector(v, block) for block in blocks]
+        types = ", ".join(f"T {operand}" for operand in names)
+        kernel = self.cupy.ReductionKernel(types, "T z", text, "a + b", "z = a", "0", name)
+        return lambda: kernel(*vectors)
+
     def dot(self, v):
-        x, y = self.vector(v, v.x), self.vector(v, v.y)
-        kernel = self.cupy.ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "dot")
-        return lambda: kernel(x, y)
+        return self.reduction(v, (v.x, v.y), "xy", "x * y", "dot")
 
     def expression_sum(self, v):
-        vectors = [self.vector(v, block) for block in (v.x, v.y, v.z(), v.w())]
-        kernel = self.cupy.ReductionKernel("T a, T b, T c, T d", "T z", "a * b + c / d", "a + b", "z = a", "0", "expression_sum")
-        return lambda: kernel(*vectors)
+        return self.reduction(v, (v.x, v.y, v.z(), v.w()), "xyuv", "x * y + u / v", "expression_sum")
 
 
 class CuPyFuse(OnCuPy):

@@ -119,6 +119,10 @@ class Operation:
     variants: tuple = ("",)
     measures: tuple = ("device", "wall")
     slack: float = 1.0  # how many times the usual bound its error may be
+    makes: bool = False  # whether each call makes a new array
+
+    def is_whole(self, data):
+        return self.makes or getattr(data, "variant", "") == "-eval"
 
 
 def total(terms):
@@ -188,7 +192,7 @@ OPERATIONS = {
     "inclusive-scan": Operation(everywhere(of_prefix_sums), lambda v: 2 * v.bytes, ceiling="copy", sizes=SUMS),
     "fill": Operation(everywhere(lambda v, place, got: abs(got - FILLED)), lambda v: v.bytes, ceiling="fill"),
     "copy": Operation(same_as_x, lambda v: 2 * v.bytes, ceiling="copy"),
-    "arange": Operation(everywhere(of_counting), lambda v: v.bytes, ceiling="fill"),
+    "arange": Operation(everywhere(of_counting), lambda v: v.bytes, ceiling="fill", makes=True),
     "xorwow-uniform": Operation(of_uniform, lambda v: v.bytes, ceiling="fill"),
     "upload": Operation(same_as_x, lambda v: v.bytes, sizes=TRANSFERS, variants=("-pageable", "-pinned"), measures=("wall",)),
     "download": Operation(

@@ -11,7 +11,7 @@ use crate::{
     harness::{Check, Harness, Work},
 };
 
-/// `fill`, `arange`, `copy`, `upload`, `download` over element types and lengths; `launch`.
+/// `fill`, `arange`, `copy` into an array that is there, `upload`, `download` over element types and lengths; `launch`.
 pub fn arrays(harness: &mut Harness) {
     let set = harness.set();
     for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 14, 1 << 20, 1 << 28]) {
@@ -57,10 +57,13 @@ fn of_type<T: Number>(harness: &mut Harness, n: usize, dtype: &str, zero: T, val
         |array| Ok(array.fill(value)?),
         |array, ()| Ok(Check::holds(array.to_ndarray()?.iter().all(|&got| got == value))),
     );
-    harness.figure("copy", dtype, n, by).work(Work::copies(2 * bytes)).whole_calls().on_gpu(
-        |gpu| Ok(GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?),
-        |array| Ok(array.try_clone()?),
-        |_, got| Ok(Check::equal(&got.to_ndarray()?.to_vec(), &host())),
+    harness.figure("copy", dtype, n, by).work(Work::copies(2 * bytes)).on_gpu(
+        |gpu| {
+            let array = GpuArray::from_ndarray(gpu.stream(), &aview1(&host()))?;
+            Ok((array, GpuArray::<T, Ix1>::zeros(gpu.stream(), n)?))
+        },
+        |(array, copy)| Ok(copy.assign(&*array)?),
+        |(_, copy), ()| Ok(Check::equal(&copy.to_ndarray()?.to_vec(), &host())),
     );
 }
 
