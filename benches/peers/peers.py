@@ -82,7 +82,9 @@ def apart(name, plan, given):
             sys.stderr.write(text)
             if code == 0:
                 return
-            reason = f"its process ended with code {code}: {text.strip()[-250:]}"
+            # A stack begins with the innermost call.
+            stack = text[max(text.rfind("Timeout ("), 0) :].strip()
+            reason = f"its process ended with code {code}: {stack[:300]}"
             number = int(open(begun, encoding="utf-8").read()) if os.path.exists(begun) else None
             if number is None:
                 return facts.gap(name, f"{reason}; figures are missing")

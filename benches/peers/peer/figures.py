@@ -13,7 +13,7 @@ from . import arrays, facts, matrices, operations, reductions, timing
 # Checks take longer than the calls: of several rounds one makes them.
 CHECKED = os.environ.get("BENCH_CHECK") != "0"
 
-# Seconds in which a figure ends; the longest take ten.
+# Seconds after which a figure ends its process; the longest figures take ten.
 LIMIT_S = 60
 
 
@@ -54,8 +54,9 @@ def of(library, which, cases, matches):
 def measure(library, figures, seconds, first, begun):
     """All of them from number `first` on; what fails is a gap. `begun` is told the number of each.
 
-    A figure that does not end ends the process, which says where it stood.
+    A figure that takes longer than LIMIT_S ends the process, which writes the stack to standard error.
     """
+    faulthandler.dump_traceback_later(LIMIT_S, exit=True, file=sys.__stderr__)
     try:
         version = library.open()
     except Exception as error:

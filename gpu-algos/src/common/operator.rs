@@ -83,7 +83,7 @@ pub(crate) enum OperatorKind {
 }
 
 impl OperatorKind {
-    /// The number that a spread subtracts from the number of values; 0 for others.
+    /// The number that a spread subtracts from the number of values; 0 for others, and for `MeanDeviation`, which no method makes.
     pub(crate) fn ddof(&self) -> u32 {
         match self {
             Self::Variance { ddof, .. } | Self::Deviation { ddof, .. } | Self::MeanVariance { ddof, .. } => *ddof,

@@ -21,7 +21,7 @@ template <int BLOCK, int SIZE, int NUMBER> struct Policy {
     static constexpr int TILE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
 };
 // Besides, of a kernel that keeps several tiles in shared memory: those that wait for their prefix,
-// and those in flight.
+// and those in flight with the one that is scanned.
 template <int BLOCK, int SIZE, int NUMBER, int WAITING, int IN_FLIGHT> struct PipelinePolicy
     : Policy<BLOCK, SIZE, NUMBER> {
     static constexpr int AHEAD = WAITING, LOADING = IN_FLIGHT;

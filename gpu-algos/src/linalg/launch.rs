@@ -101,6 +101,6 @@ pub(super) fn run(problem: &LinalgProblem, homes: &[&Stream], stream: &Stream) -
     let compiled = kernel.compiled(problem.dtype, policy.warps, device)?;
     // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the operands were made from, no two elements of the
     // results have one place, and the results have an element for each matrix. The views are borrowed (those of results exclusively) until this call
-    // returns, and their homes come before the launch.
+    // returns, and their homes precede and follow the launch.
     unsafe { launch(problem, &policy, blocks).enqueue(&compiled, homes, stream) }
 }

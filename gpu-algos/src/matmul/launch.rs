@@ -113,7 +113,7 @@ pub(super) fn run(
     let maps = maps.as_mut().map_or(&mut [][..], |maps| &mut maps[..]);
     // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the three matrices and the leaves of the epilogue were
     // made from, and so do the boxes of the maps, and no two elements of c have one place. The views are borrowed until this call returns (that of c
-    // exclusively, but for leaves that have each element at its place in c, as `Around` says), and their homes come before the launch.
+    // exclusively, but for leaves that have each element at its place in c, as `Around` says), and their homes precede and follow the launch.
     unsafe { launch.enqueue_with(maps, &kernel, homes, stream)? };
     Ok(true)
 }

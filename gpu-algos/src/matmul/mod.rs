@@ -39,12 +39,13 @@
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
 //! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it;
 //! on Hopper `device/matmul_boxes.cuh` does, with bulk copies of both operands where tensor maps describe these (`boxes.rs`).
-//! [`Precision`] lets products of f32 take tensor cores; those of f16 and bf16 take them without a word (`tensor_cores/`).
+//! [`Precision`] lets products of f32 take tensor cores; those of f16 and bf16 take them by default (`tensor_cores/`), except before 8.0, for small
+//! stacks, and where few results of many terms are estimated to be faster in f32.
 //! Products of integers of 8 bits with results of 32 bits ([`matmul_i32`]) take these too (`integers.rs`).
 //! An expression around a product becomes a part of either kernel (`epilogue.rs`, `device/fused_epilogue.cuh`), as a template argument that plain
 //! products do not have.
-//! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`), and so have products of many tiles
-//! with few values along k (`warps.rs`, `device/matmul_warps.cuh`). Products with vectors are
+//! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`), and so have products of 32
+//! bits with many tiles and few values along k (`warps.rs`, `device/matmul_warps.cuh`), which warps compute on CUDA cores. Products with vectors are
 //! reductions (`vectors.rs`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
 //! [`einsum`](mod@crate::einsum) takes labels of axes instead.
 

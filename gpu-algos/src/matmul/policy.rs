@@ -205,7 +205,7 @@ pub(super) struct MatmulTuning {
     /// Tiles for complex numbers of 8 and of 16 bytes.
     complex: &'static [MatmulTile],
     wide_complex: &'static [MatmulTile],
-    /// Steps along k that begin and end of a block are worth.
+    /// The fixed cost of a block, its start and its end, in steps along k.
     overhead: usize,
     /// The fewest values along k for which a block shares a tile with others.
     least_share: usize,

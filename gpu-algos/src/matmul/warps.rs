@@ -35,7 +35,7 @@ pub(super) struct WarpTile {
     resident: usize,
     /// Share of the arithmetic units that it uses, in percent.
     efficiency: usize,
-    /// Steps along k that begin and end of a tile are worth.
+    /// The fixed cost of a tile, its start and its end, in steps along k.
     overhead: usize,
 }
 

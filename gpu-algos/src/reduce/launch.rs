@@ -58,7 +58,7 @@ pub(crate) fn run(
     let plan = choose(&problem, &DeviceLimits::of(device)?, compile)?;
     let homes = unique(source.homes().into_iter().chain(target_homes.iter().copied()));
     // SAFETY: the params fulfil the kernel's contract: `launch` made them of the axes. Every offset lies within the views that leaves and targets were
-    // made from. These are borrowed (the targets exclusively) until this call returns, and their homes come before the launch.
+    // made from. These are borrowed (the targets exclusively) until this call returns, and their homes precede and follow the launch.
     unsafe { launch(source, &problem, &plan, targets).enqueue(&plan.kernel, &homes, stream) }
 }
 

@@ -12,7 +12,7 @@
 //!
 //! Blocks that share a line or columns (`scan_single_pass`, `scan_single_wave`, `scan_pipelined`, `scan_columns`) claim tiles in order. Each publishes the
 //! aggregate of its tile in a slot and combines the aggregates of all tiles before it. The last block to end clears the slots for the next launch on the
-//! stream. A block that knows the number of its tiles from the start draws them while the kernel before it still runs (`gpu::claim_before_dependency`). In
+//! stream. A block that knows the number of its tiles from the start claims them while the kernel before it still runs (`gpu::claim_before_dependency`). In
 //! `scan_rows` and `scan_column_strips` a block has a line or a strip of columns to itself and needs no other block.
 //!
 //! Scans of a user's text (`kernels/scan`) have a kernel of their own, `scan_kernel.cuh`, because their output is a statement and their states
@@ -108,7 +108,7 @@ impl ScanJob<'_> {
         let launch = layout.launch(grid, &policy.tile, (scalars, extra));
         let homes = unique(self.sources().flat_map(|source| source.homes()).chain(target_home));
         // SAFETY: the params fulfil the kernel's contract: `MemoryLayout` made them of the axes. Every offset lies within the views that leaves and target were
-        // made from. These are borrowed (the target exclusively) until this call returns, and their homes come before the launch.
+        // made from. These are borrowed (the target exclusively) until this call returns, and their homes precede and follow the launch.
         unsafe { launch.enqueue(&kernel, &homes, stream) }
     }
 

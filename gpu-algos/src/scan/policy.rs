@@ -74,7 +74,7 @@ const SM_90: ScanTuning = ScanTuning {
 /// By architecture, the oldest first.
 static TUNING: [(Arch, ScanTuning); 1] = [(Arch::new(9, 0), SM_90)];
 
-/// Threads of a block of `scan_pipelined` and tiles ahead, the best pair first; the first is for states of a word.
+/// Threads of a block of `scan_pipelined` and tiles ahead, the best pair first; the first is for states of at most 4 bytes.
 const PIPELINES: [(usize, usize); 5] = [(352, 3), (416, 2), (384, 2), (256, 2), (128, 2)];
 /// Tiles of a block of `scan_pipelined` that are in flight, or are scanned just now.
 pub(super) const LOADING: usize = 2;

@@ -23,7 +23,7 @@ pub(super) fn enqueue(launch: &JoinLaunch<'_>, policy: &JoinPolicy, stream: &Str
     let key = [SPACE.word(), policy.bytes as u64, policy.rank as u64, policy.parts as u64];
     let kernel = stream.device().generated_kernel(&SPACE, &key, || Ok(program(policy)))?;
     // SAFETY: the words fulfil the kernel's contract: `plan` made them of the parts. Each part lies within a view that borrows its elements, and
-    // its place within a new array that the caller has alone, until this call returns; the homes come after the launch. The kernel has as many
+    // its place within a new array that the caller has alone, until this call returns; the homes precede and follow the launch. The kernel has as many
     // words of parameters as the policy says, which the program asserts.
     unsafe { kernel.launch(launch.config, &launch.words, &launch.homes, stream)? };
     Ok(())

@@ -46,10 +46,11 @@
 //! which keep to the bounds that their documentation gives. On one device the same call gives the same bits.
 //!
 //! # Cost
-//! Each array is read once and each value written once, in accesses of 16 bytes where elements lie behind one another. Of an expression at most three
-//! kernels are compiled, each when it is first needed: for elements that all lie behind one another, for any strides, and for arrays that lie
-//! along another axis than the result (a transposed matrix comes through shared memory). Neither shapes nor scalars nor strides are compiled
-//! in. [Deferred] operands are computed before, by their own kernels. Compiling takes some 100 ms, loading from the cache on disk well under one;
+//! Each array is read once and each value written once, in accesses of 16 bytes where elements lie behind one another. An expression has up to four
+//! kernels, each compiled when it is first needed: for elements that all lie behind one another, for any strides, for long rows, and for arrays
+//! that lie along another axis than the result (a transposed matrix comes through shared memory). The kernel for rows of a table knows which arrays
+//! are constant along a row; nothing else of shapes, scalars and strides is compiled in. [Deferred] operands are computed before, by their own
+//! kernels. Compiling takes some 100 ms, loading from the cache on disk well under one;
 //! [`precompile`] does it ahead, for many at once. On the emulated device each new form of expression costs one run of the C++ compiler, about 0.2 s; after
 //! that it is in the cache on disk.
 //!

@@ -39,7 +39,7 @@ pub(super) fn enqueue(
     debug_assert_eq!(words.len(), PutKernel::words());
     // SAFETY: the words fulfil the kernel's contract: `mod.rs` made them of operands that lie in C order, of a target whose layout lies within
     // its buffer, and of zeroed memory with room for the report and the slots. All are borrowed (the target exclusively) until this call returns, and
-    // the homes come after the launch. A place is written after a check of its index alone.
+    // the homes precede and follow the launch. A place is written after a check of its index alone.
     unsafe { loaded.launch(config, words, homes, stream)? };
     Ok(())
 }

@@ -73,13 +73,13 @@ __device__ inline void trigger_dependents() {
 #endif
 }
 
-// Draws a number for a block, from 0 to `last`, each once in a launch. `scratch` is the address
+// Claims a number for a block, from 0 to `last`, each once in a launch. `scratch` is the address
 // that `Stream::with_cleared_scratch` gives. Called before `grid_dependency_wait`, so that it takes
 // no time of its own where the kernel before this one is still at work (H200: 0.6 us of a launch).
 // The counter stands before the scratch memory, where only this function finds it, and is 0 again
-// when the last number is drawn. A kernel that draws draws all numbers in each of its launches,
-// before any thread calls `trigger_dependents`; a barrier behind the draw ensures that. So no
-// kernel draws while another one may.
+// when the last number is claimed. A kernel that calls this function claims every number in each
+// launch, before any thread calls `trigger_dependents`; a barrier behind the call ensures that. So
+// no two kernels claim at once.
 __device__ inline uint32_t claim_before_dependency(uint64_t scratch, uint32_t last) {
 #ifdef GPU_EMULATED
     // There one launch comes after the other.

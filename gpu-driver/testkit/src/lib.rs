@@ -175,9 +175,9 @@ impl Suite {
         Self { cases: merged, before_last: others, ..self }
     }
 
-    /// Runs the tests in as many processes of this program as there are test threads where `divide` holds, each with a driver of its own: the emulated device
-    /// runs one kernel at a time. A process that ends fails the test that it ran, and no other. `GPU_TESTS_PROCESSES=no` runs them in this process
-    /// all the same, for a debugger or a profiler.
+    /// Runs the tests, where `divide` holds, in at most as many processes of this program as there are test threads, each with a driver of its own: the
+    /// emulated device runs one kernel at a time. A process starts when a test finds none idle. One that ends fails the test that it ran, and no other.
+    /// `GPU_TESTS_PROCESSES=no` runs them in this process all the same, for a debugger or a profiler.
     ///
     /// # Panics
     /// When `GPU_TESTS_PROCESSES` says something else.

@@ -159,8 +159,8 @@ template <class R, class S = typename R::State, class H = S> struct TilePrefix {
 };
 
 // Claims a tile for the block, unless `has_ticket`: then `ticket` in shared memory has it already.
-// Thread CLAIMER draws the ticket. All threads of the block call it and get the tile; it
-// synchronises them once the ticket is drawn. Between two calls with the same `ticket` the block
+// Thread CLAIMER takes the ticket. All threads of the block call it and get the tile; it
+// synchronises them once the ticket is taken. Between two calls with the same `ticket` the block
 // passes another barrier: else the second could overwrite the first before all threads have read
 // that.
 template <int CLAIMER> __device__ __forceinline__ uint32_t claim_tile(GridCounters *counters,

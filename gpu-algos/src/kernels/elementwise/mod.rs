@@ -173,7 +173,7 @@ impl ElementwiseKernel {
         let config = POLICY.launch(device, count, once)?;
         let mut values = bound.values();
         // SAFETY: the parameters are the kernel's own and one for each argument, of the type that `bind` has checked. The arrays are borrowed
-        // until this call returns, the written ones exclusively, and their homes come after the launch. The effects of the text are the caller's
+        // until this call returns, the written ones exclusively, and their homes precede and follow the launch. The effects of the text are the caller's
         // promise.
         unsafe { kernel.launch_with(config, &mut values, &bound.homes, bound.stream)? };
         Ok(())

@@ -225,7 +225,7 @@ impl<T: DevicePod> ScanKernel<T> {
         let kernel = self.kernel(made, bound.stream.device())?;
         let launch = self.launch(made.policy, &bound, n, progression, &kernel)?;
         // SAFETY: the parameters fulfil the kernel's contract: its own, and those of the arguments, of the types that `bind` has checked. The arrays
-        // are borrowed until this call returns, the written ones exclusively, and their homes come before the launch. The effects of the texts are
+        // are borrowed until this call returns, the written ones exclusively, and their homes precede and follow the launch. The effects of the texts are
         // the caller's promise.
         unsafe { launch.enqueue(&kernel, &bound.homes, bound.stream) }
     }

@@ -202,7 +202,7 @@ impl TensorCoreTile {
     }
 }
 
-/// Values along k that begin and end of a tile are worth.
+/// The fixed cost of a tile, its start and its end, in values along k.
 const OVERHEAD: usize = 96; // tune gpu-algos.warpgroup_overhead: 64 96 128; gemm-(tf32|emulated)/.*/gpu-algos/device
 
 /// Bytes that a multiprocessor reads or writes while its CUDA cores multiply once, of device memory: 4.2 TB/s by 132 beside 128 at 1.755 GHz.
@@ -254,9 +254,9 @@ pub(super) const TILES: &[TensorCoreTile] = &[
     TensorCoreTile::new(Products::U8, [64, 64], 8, 0.35),
 ];
 
-/// Tiles of products by warps, the largest first. Their efficiencies are estimates. Run on an H200, whose own kernel is `matmul_warpgroup`, the largest
-/// reach at 4096 in bf16 384 TFLOP/s, in TF32 198, of i8 715, of six products of bf16 61. At 384 the pipe of the tensor cores is busy for 60 % of the
-/// time, with two warps a scheduler; without factors that are loaded a step ahead, and with addresses that are swizzled one by one, it was 266.
+/// Tiles of `matmul_mma`, whose warps multiply on tensor cores, the largest first. Their efficiencies are estimates. Run on an H200, whose own kernel is
+/// `matmul_warpgroup`, the largest reach at 4096 in bf16 384 TFLOP/s, in TF32 198, of i8 715, of six products of bf16 61. At 384 TFLOP/s the tensor cores
+/// are busy for 60 % of the time, with two warps a scheduler. Without loading factors a step ahead, and with each address swizzled by itself, it was 266 TFLOP/s.
 pub(super) const TILES_OF_WARPS: &[TensorCoreTile] = &[
     TensorCoreTile::new(Products::Tf32, [128, 256], 3, 0.75).by_warps([64, 64], 1),
     TensorCoreTile::new(Products::Tf32, [128, 128], 3, 0.70).by_warps([64, 32], 1),

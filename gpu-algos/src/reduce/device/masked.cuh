@@ -2,7 +2,8 @@
 //
 // WithMask makes one output of a value and its mask, and Masked<O> gives the operator O
 // (operators.cuh) the values that take part. So values that do not take part are read, and are
-// written nowhere. An operator without a result of no values is in MaskedOrNone.
+// written nowhere. An operator without a result of no values is in MaskedOrNan or
+// MaskedWithAny.
 #pragma once
 #include "operators.cuh"
 

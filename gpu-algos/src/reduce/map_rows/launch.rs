@@ -56,7 +56,7 @@ pub(super) fn run(
     let homes = unique(of_expressions.map(|home| -> &Stream { home }).chain([chain.target.home]));
     // SAFETY: the params fulfil the kernel's contract: `params` made them of the axes. Every offset lies within the view that a leaf or the target was made
     // from. These borrow their elements until this call returns, the target exclusively but for elements that stand at the same place of a leaf
-    // (`Chain`), and their homes come before the launch.
+    // (`Chain`), and their homes precede and follow the launch.
     unsafe { kernel.launch(config, &params, &homes, stream)? };
     Ok(true)
 }

@@ -3,7 +3,7 @@
 //
 // A group is the lanes of a block times VECTOR_SIZE columns, a tile is some rows of it. A walker is
 // a run of neighbouring threads, one for each lane, and has VECTORS_PER_THREAD neighbouring rows.
-// Blocks of one group draw its tiles by a ticket, publish each tile's sums in slots and add up
+// Blocks of one group claim its tiles by a ticket, publish each tile's sums in slots and add up
 // those of all tiles before their own, as in `scan_single_pass` (scan_single_pass.cuh), a tile by
 // each walker at once. A group with one block needs neither.
 //

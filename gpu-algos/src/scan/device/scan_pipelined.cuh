@@ -5,12 +5,13 @@
 // has arrived it is scanned by itself, and its aggregate is published in a slot at once. The sum of
 // all earlier tiles is combined with it AHEAD tiles of its block later, when it is known as a rule.
 // So a block that waits for a sum delays no other block: its own aggregates were published before.
-// It reads and writes meanwhile. There are two service warps. One claims tiles and publishes
+// Its copies go on meanwhile. There are two service warps. One claims tiles and publishes
 // aggregates. The other adds up the aggregates of earlier tiles: it polls slots while the workers
 // write a tile, and adds up the polled values while they scan the next one.
 //
 // AHEAD is the number of tiles of a block that are scanned and wait for their prefix; LOADING is
-// the number of tiles in flight, with the one that is scanned. Blocks exchange aggregates by slots
+// the number of tiles whose copies are in flight, and one for the tile that is scanned: with 2, the
+// number that is used, one tile is in flight. Blocks exchange aggregates by slots
 // (block/tile_status.cuh): relaxed stores and loads of words that carry their own mark.
 //
 // In turn `number` the block stores its tile `number`, scans tile `number + AHEAD` and starts the
@@ -22,7 +23,7 @@
 // 664, 1060; `scan_single_pass` 600; a copy of the bytes of either of the first two 512). A tile
 // more ahead, and tiles of 44 KB in place of 48, took f32 from 561 to 529; tiles of 52 KB f64 from
 // 579 to 538, of 56 KB to 571. A kernel is faster if it does not wait for the slowest block and has
-// fewer slots to poll, not if it reads more at once (with two tiles in flight f32 took 560 to 750,
+// fewer slots to poll, not if it reads more at once (with LOADING 3 f32 took 560 to 750,
 // f64 640 to 1300). Slower too: two blocks to a multiprocessor; AHEAD 1; four warps that only
 // write; each warp with values of its own, and one barrier to a tile; tiles of 32 KB or less.
 //

@@ -2,7 +2,8 @@
 //
 // Values stand in lines, one after another: value i is at place i % LENGTH of line i / LENGTH.
 // Each is read as the expression E of arrays, combined with all before it of its line or segment by
-// the operator O (operators.cuh), passed through the expression M and written once.
+// the operator O (operators.cuh), passed through the expression M and written once. F is the
+// expression of the flags or keys of segments, else Nothing.
 //
 // block/tile_prefix.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //
@@ -314,8 +315,8 @@ __launch_bounds__(P::THREADS,
 
     GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
     TilePrefix<R, S> sums(params.scratch);
-    // Blocks with more than one tile come here again for the next one. They draw it late, since all
-    // later tiles wait for its sum.
+    // Blocks with more than one tile come here again for the next one. They claim it late, since
+    // all later tiles wait for its sum.
     const bool once = gridDim.x == tiles;
     // With few tiles each warp polls the slots of a group of tiles, all at once.
     const bool few = once && tiles <= WARPS * GROUP;

@@ -7,8 +7,8 @@
 //   apply(scalars, extra, leaves, outputs)   the operations, on the values of one place
 //   apply_packs<VECTOR_SIZE, PACKS>(…)       the same on PACKS packs of them, where elements of
 //                                            tables are taken
-//   SAME                                     the leaves, as bits, of which the first pack alone is
-//                                            read there, and one value of it
+//   SAME                                     a bit for each leaf that has one value along a row:
+//                                            apply_packs reads one value of its first pack
 #pragma once
 #include "expression_params.cuh"
 #include "operations.cuh"

@@ -64,7 +64,7 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
     plan::for_each_launch(code, &axes, which, &policy, &target, &|words, config| {
         debug_assert_eq!(words.len(), plan::words(code, which));
         // SAFETY: the words fulfil the loop's contract: `plan` made them of the axes. Every offset lies within the view that a leaf, a table or the
-        // target was made from. These borrow their elements (the target exclusively) until this call returns, and their homes come after the launch.
+        // target was made from. These borrow their elements (the target exclusively) until this call returns, and their homes precede and follow the launch.
         unsafe { kernel.launch(config, words, &homes, stream)? };
         Ok(())
     })

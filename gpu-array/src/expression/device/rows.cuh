@@ -1,6 +1,6 @@
-// An expression over rows of whole packs: one with tables, or one with leaves that are broadcast to
-// long rows. A thread has PACKS packs of one row, and computes once all that does not differ along
-// the row.
+// An expression over rows of whole packs. Two kinds take it: those with tables, and those with rows
+// of 64 packs or more whose leaves all have step 0 or 1 along the row (plan.rs). A thread has PACKS
+// packs of one row. With tables it computes once the values that do not differ along the row.
 //
 // The first blocks have the last rows: L2 holds the elements that the kernel before has accessed
 // last, such as those of the operand of a reduction whose result is broadcast here.
