@@ -2,7 +2,8 @@
 //!
 //! `plan.rs` decides whether a product is computed so, and which operands are copied first: those that no tensor map describes (for `matmul_mma`:
 //! whose rows are no whole chunks of 16 bytes), and all whose elements are split into parts (`device/matmul_split.cuh`).
-//! `device/matmul_warpgroup.cuh` multiplies on Hopper, `device/matmul_mma.cuh` on other architectures from 8.0 on. All run on the emulated device too, where each thread copies and multiplies by itself.
+//! `device/matmul_warpgroup.cuh` multiplies on Hopper, `device/matmul_mma.cuh` on other architectures from 8.0 on. All run on the
+//! emulated device too, where each thread copies and multiplies by itself.
 
 mod launch;
 mod operand;

@@ -256,7 +256,8 @@ pub(super) const TILES: &[TensorCoreTile] = &[
 
 /// Tiles of `matmul_mma`, whose warps multiply on tensor cores, the largest first. Their efficiencies are estimates. Run on an H200, whose own kernel is
 /// `matmul_warpgroup`, the largest reach at 4096 in bf16 384 TFLOP/s, in TF32 198, of i8 715, of six products of bf16 61. At 384 TFLOP/s the tensor cores
-/// are busy for 60 % of the time, with two warps a scheduler. Without loading factors a step ahead, and with each address swizzled by itself, it was 266 TFLOP/s.
+/// are busy for 60 % of the time, with two warps a scheduler. Without loading factors a step ahead, and with each address swizzled by itself, it
+/// was 266 TFLOP/s.
 pub(super) const TILES_OF_WARPS: &[TensorCoreTile] = &[
     TensorCoreTile::new(Products::Tf32, [128, 256], 3, 0.75).by_warps([64, 64], 1),
     TensorCoreTile::new(Products::Tf32, [128, 128], 3, 0.70).by_warps([64, 32], 1),
