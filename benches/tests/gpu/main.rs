@@ -4,6 +4,9 @@
 
 use std::{
     collections::HashSet,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
     process::{Command, ExitCode},
     time::Duration,
 };
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile_with_report(arch).map(drop)?)));
     Suite::new()
         .group("cpu", Ok::<_, String>(()), "", anywhere)
+        .group("python", testkit::python(&["numpy"]), "GPU_TESTS", tests![figures_that_hang_or_crash_are_gaps])
         .group("device", Device::for_tests(), "GPU_TESTS", on_device)
         .cases("kernels", nvrtc::version().map(|_| ()), "GPU_COMPILE", kernels)
         .run()
@@ -96,7 +100,7 @@ fn run(program: &str, backend: &str, variables: &[(&str, &str)]) -> Result<Left,
         ]);
     }
     let output = command.output()?;
-    let lines = std::fs::read_to_string(&facts).unwrap_or_default();
+    let lines = fs::read_to_string(&facts).unwrap_or_default();
     let lines = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     Ok(Left { lines, success: output.status.success() })
 }
@@ -269,6 +273,55 @@ fn peers_on_the_cpu_are_checked(_: &()) -> Outcome {
         let gap = left.lines.iter().any(|line| line["kind"] == "gap" && line["peer"] == by);
         ensure!(measured || (gap && by == "faer" && !cfg!(feature = "peers")), "{by}: {:#?}", left.lines);
     }
+    Ok(())
+}
+
+/// A library of which the dot products of f32 hang, in a call that nothing interrupts, and those of f64 end the process.
+const ENDING: &str = "
+class Ending(NumPy):
+    name = 'ending'
+
+    def dot(self, v):
+        import ctypes, os
+        wait = lambda depth: wait(depth - 1) if depth else sleep()
+        def sleep():
+            ctypes.PyDLL(None).sleep(100)
+        wait(9) if v.dtype == 'f32' else os.abort()
+
+ALL = {'ending': Ending}
+";
+
+fn figures_that_hang_or_crash_are_gaps(python: &PathBuf) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    fs::create_dir(folder.path().join("peer"))?;
+    for name in ["", "peer"] {
+        for entry in fs::read_dir(Path::new("peers").join(name))? {
+            let from = entry?.path();
+            if from.extension().is_some_and(|extension| extension == "py") {
+                fs::copy(&from, folder.path().join(from.strip_prefix("peers")?))?;
+            }
+        }
+    }
+    for (name, text) in [("libraries.py", ENDING), ("figures.py", "\nLIMIT_S = 2\n")] {
+        let mut file = fs::OpenOptions::new().append(true).open(folder.path().join("peer").join(name))?;
+        file.write_all(text.as_bytes())?;
+    }
+    let mut command = Command::new(python);
+    command.arg(folder.path().join("peers.py")).args(["--seconds", "0.01", "--filter", "^(dot|norm2)/"]);
+    command.env_remove("BENCH_FACTS").env_remove("BENCH_CASES");
+    let output = command.env("BENCH_BACKEND", "cpu").env("BENCH_SET", "tiny").output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let left = Left { lines, success: true };
+
+    let gaps: Vec<_> = left.lines.iter().filter(|line| line["kind"] == "gap").collect();
+    ensure_eq!(left.ids("gap"), HashSet::from(["dot/f32/4096/ending/cpu", "dot/f64/4096/ending/cpu"]));
+    ensure_eq!(gaps.len(), 2);
+    // The reason tells the innermost call.
+    let hanging = gaps.iter().find(|gap| gap["id"].to_string().contains("f32")).map(|gap| gap["reason"].to_string());
+    ensure!(hanging.as_ref().is_some_and(|reason| reason.contains(" in sleep")), "{hanging:?}");
+    // Those behind are measured.
+    ensure_eq!(left.ids("figure"), HashSet::from(["norm2/f32/4096/ending/cpu", "norm2/f64/4096/ending/cpu"]));
     Ok(())
 }
 
