@@ -2,7 +2,7 @@
 
 use super::{
     operand::{BoxOrder, FactorLayout},
-    policy::{Products, TILES, TILES_OF_WARPS, TensorCoreTile, TensorCores, copy_time},
+    policy::{MMA_TILES, Products, TILES, TensorCoreTile, TensorCores, copy_time},
 };
 use crate::{
     common::launch::{DeviceLimits, MOST_BLOCKS},
@@ -65,7 +65,7 @@ pub(super) fn choose(
             .sum();
     let is_stored_whole = is_stored_whole(problem, products, is_transposed, preparations[0].order());
     let (m, n) = if is_transposed { (problem.n, problem.m) } else { (problem.m, problem.n) };
-    let tiles = if cores.has_warpgroups { TILES } else { TILES_OF_WARPS };
+    let tiles = if cores.has_warpgroups { TILES } else { MMA_TILES };
     let fitting =
         tiles.iter().filter(|tile| tile.products == products && tile.shared_bytes() <= device.most_shared_bytes);
     let plans = fitting.filter_map(|&tile| {

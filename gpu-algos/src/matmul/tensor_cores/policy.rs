@@ -135,12 +135,12 @@ pub(super) struct TensorCoreTile {
     /// Share of the tensor cores' peak.
     efficiency: f64,
     /// How warps divide the tile; None where warpgroups do.
-    pub(super) warps: Option<Warps>,
+    pub(super) warps: Option<MmaWarps>,
 }
 
 /// Rows and columns of a warp, and blocks of a multiprocessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Warps {
+pub(super) struct MmaWarps {
     rows: usize,
     columns: usize,
     pub(super) resident: usize,
@@ -155,14 +155,14 @@ impl TensorCoreTile {
     }
 
     /// A tile of warps with so many rows and columns.
-    const fn by_warps(self, [rows, columns]: [usize; 2], resident: usize) -> Self {
-        Self { warps: Some(Warps { rows, columns, resident }), ..self }
+    const fn by_mma_warps(self, [rows, columns]: [usize; 2], resident: usize) -> Self {
+        Self { warps: Some(MmaWarps { rows, columns, resident }), ..self }
     }
 
     /// Threads of a block: warps; or a warpgroup for each 64 rows, and one that copies.
     pub(super) fn threads(&self) -> u32 {
         match self.warps {
-            Some(Warps { rows, columns, .. }) => (32 * (self.block_m / rows) * (self.block_n / columns)) as u32,
+            Some(MmaWarps { rows, columns, .. }) => (32 * (self.block_m / rows) * (self.block_n / columns)) as u32,
             None => (128 * (self.block_m / 64 + 1)) as u32,
         }
     }
@@ -178,7 +178,7 @@ impl TensorCoreTile {
         let (kind, parts) = (products.type_name(), products.parts());
         match self.warps {
             None => format!("gpu::matmul::WarpgroupTile<{kind}, {parts}, {block_m}, {block_n}, {stages}>"),
-            Some(Warps { rows, columns, resident }) => format!(
+            Some(MmaWarps { rows, columns, resident }) => format!(
                 "gpu::matmul::MmaTile<{kind}, {parts}, {block_m}, {block_n}, {rows}, {columns}, {stages}, {resident}>"
             ),
         }
@@ -188,8 +188,9 @@ impl TensorCoreTile {
     pub(super) fn key(&self) -> u64 {
         let Self { products, block_m, block_n, stages, .. } = *self;
         // Four bits each; rows and columns are multiples of 16.
-        let warps =
-            self.warps.map_or(0, |Warps { rows, columns, resident }| rows | ((columns / 16) << 8) | (resident << 12));
+        let warps = self
+            .warps
+            .map_or(0, |MmaWarps { rows, columns, resident }| rows | ((columns / 16) << 8) | (resident << 12));
         (products as u64) << 48 | (block_m as u64) << 32 | (block_n as u64) << 16 | (warps | stages) as u64
     }
 
@@ -258,22 +259,22 @@ pub(super) const TILES: &[TensorCoreTile] = &[
 /// `matmul_warpgroup`, the largest reach at 4096 in bf16 384 TFLOP/s, in TF32 198, of i8 715, of six products of bf16 61. At 384 TFLOP/s the tensor cores
 /// are busy for 60 % of the time, with two warps a scheduler. Without loading factors a step ahead, and with each address swizzled by itself, it
 /// was 266 TFLOP/s.
-pub(super) const TILES_OF_WARPS: &[TensorCoreTile] = &[
-    TensorCoreTile::new(Products::Tf32, [128, 256], 3, 0.75).by_warps([64, 64], 1),
-    TensorCoreTile::new(Products::Tf32, [128, 128], 3, 0.70).by_warps([64, 32], 1),
-    TensorCoreTile::new(Products::Tf32, [64, 64], 3, 0.50).by_warps([32, 32], 2),
-    TensorCoreTile::new(Products::ThreeBf16, [64, 128], 2, 0.60).by_warps([32, 32], 1),
-    TensorCoreTile::new(Products::ThreeBf16, [64, 64], 2, 0.50).by_warps([32, 32], 1),
-    TensorCoreTile::new(Products::Bf16, [128, 256], 3, 0.75).by_warps([64, 64], 1),
-    TensorCoreTile::new(Products::Bf16, [128, 128], 3, 0.70).by_warps([64, 32], 1),
-    TensorCoreTile::new(Products::Bf16, [64, 64], 3, 0.50).by_warps([32, 32], 2),
-    TensorCoreTile::new(Products::F16, [128, 256], 3, 0.75).by_warps([64, 64], 1),
-    TensorCoreTile::new(Products::F16, [128, 128], 3, 0.70).by_warps([64, 32], 1),
-    TensorCoreTile::new(Products::F16, [64, 64], 3, 0.50).by_warps([32, 32], 2),
-    TensorCoreTile::new(Products::I8, [128, 256], 3, 0.75).by_warps([64, 64], 1),
-    TensorCoreTile::new(Products::I8, [128, 128], 3, 0.70).by_warps([64, 32], 1),
-    TensorCoreTile::new(Products::I8, [64, 64], 3, 0.50).by_warps([32, 32], 2),
-    TensorCoreTile::new(Products::U8, [128, 256], 3, 0.75).by_warps([64, 64], 1),
-    TensorCoreTile::new(Products::U8, [128, 128], 3, 0.70).by_warps([64, 32], 1),
-    TensorCoreTile::new(Products::U8, [64, 64], 3, 0.50).by_warps([32, 32], 2),
+pub(super) const MMA_TILES: &[TensorCoreTile] = &[
+    TensorCoreTile::new(Products::Tf32, [128, 256], 3, 0.75).by_mma_warps([64, 64], 1),
+    TensorCoreTile::new(Products::Tf32, [128, 128], 3, 0.70).by_mma_warps([64, 32], 1),
+    TensorCoreTile::new(Products::Tf32, [64, 64], 3, 0.50).by_mma_warps([32, 32], 2),
+    TensorCoreTile::new(Products::ThreeBf16, [64, 128], 2, 0.60).by_mma_warps([32, 32], 1),
+    TensorCoreTile::new(Products::ThreeBf16, [64, 64], 2, 0.50).by_mma_warps([32, 32], 1),
+    TensorCoreTile::new(Products::Bf16, [128, 256], 3, 0.75).by_mma_warps([64, 64], 1),
+    TensorCoreTile::new(Products::Bf16, [128, 128], 3, 0.70).by_mma_warps([64, 32], 1),
+    TensorCoreTile::new(Products::Bf16, [64, 64], 3, 0.50).by_mma_warps([32, 32], 2),
+    TensorCoreTile::new(Products::F16, [128, 256], 3, 0.75).by_mma_warps([64, 64], 1),
+    TensorCoreTile::new(Products::F16, [128, 128], 3, 0.70).by_mma_warps([64, 32], 1),
+    TensorCoreTile::new(Products::F16, [64, 64], 3, 0.50).by_mma_warps([32, 32], 2),
+    TensorCoreTile::new(Products::I8, [128, 256], 3, 0.75).by_mma_warps([64, 64], 1),
+    TensorCoreTile::new(Products::I8, [128, 128], 3, 0.70).by_mma_warps([64, 32], 1),
+    TensorCoreTile::new(Products::I8, [64, 64], 3, 0.50).by_mma_warps([32, 32], 2),
+    TensorCoreTile::new(Products::U8, [128, 256], 3, 0.75).by_mma_warps([64, 64], 1),
+    TensorCoreTile::new(Products::U8, [128, 128], 3, 0.70).by_mma_warps([64, 32], 1),
+    TensorCoreTile::new(Products::U8, [64, 64], 3, 0.50).by_mma_warps([32, 32], 2),
 ];

@@ -6,11 +6,11 @@ use super::{
     super::epilogue::EpilogueText,
     launch::{MATMUL, MMA, PARAMS_TYPE, SPLIT, program, split_program},
     operand::BoxOrder::{AcrossK, AlongK},
-    policy::{Products, TILES, TILES_OF_WARPS, TensorCoreTile},
+    policy::{MMA_TILES, Products, TILES, TensorCoreTile},
 };
 
 /// Adds tiles of warps of each size and type of elements, in each order of both operands, and one with any stores and an epilogue.
-fn of_warps(registry: Registry) -> Registry {
+fn of_mma_tiles(registry: Registry) -> Registry {
     let along = [AlongK, AlongK];
     let samples = [
         (Products::Tf32, 256, along, true),
@@ -24,7 +24,7 @@ fn of_warps(registry: Registry) -> Registry {
     ];
     samples.into_iter().fold(registry, |registry, (products, columns, orders, is_plain)| {
         let is_wanted = |tile: &&TensorCoreTile| (tile.products, tile.block_n) == (products, columns);
-        let tile = TILES_OF_WARPS.iter().find(is_wanted).expect("a tile of this size");
+        let tile = MMA_TILES.iter().find(is_wanted).expect("a tile of this size");
         let epilogue = (products == Products::F16).then(|| EpilogueText::sample(PARAMS_TYPE, products.result()));
         registry.with_sample(MMA.name, program(tile, orders, is_plain, epilogue))
     })
@@ -60,5 +60,5 @@ pub(in crate::matmul) fn add_to(registry: Registry) -> Registry {
     });
     [Products::Tf32, Products::ThreeBf16, Products::Bf16, Products::I8]
         .iter()
-        .fold(of_warps(registry), |registry, &products| registry.with_sample(SPLIT.name, split_program(products)))
+        .fold(of_mma_tiles(registry), |registry, &products| registry.with_sample(SPLIT.name, split_program(products)))
 }
