@@ -70,8 +70,8 @@ def measure(library, figures, seconds, first, begun):
         one(library, figure, seconds)
         gc.collect()
         library.release()
-    faulthandler.cancel_dump_traceback_later()
     library.close()
+    faulthandler.cancel_dump_traceback_later()
 
 
 def one(library, figure, seconds):
@@ -93,7 +93,8 @@ def one(library, figure, seconds):
     about = {"bytes": figure.description.bytes(data), "flops": figure.description.flops(data), "ceiling": figure.description.ceiling}
     for measure, id in figure.ids.items():
         try:
-            timed = getattr(timing, measure)(library, call, seconds, figure.description.is_whole(data))
+            by_calls = measure == "device" and figure.description.makes_arrays(data)
+            timed = getattr(timing, "calls" if by_calls else measure)(library, call, seconds)
         except Exception as failure:
             facts.gap(library.name, failure, id)
             continue

@@ -119,9 +119,9 @@ class Operation:
     variants: tuple = ("",)
     measures: tuple = ("device", "wall")
     slack: float = 1.0  # how many times the usual bound its error may be
-    makes: bool = False  # whether each call makes a new array
+    makes: bool = False  # whether a new array is what is measured; that of a case `-eval` is
 
-    def is_whole(self, data):
+    def makes_arrays(self, data):
         return self.makes or getattr(data, "variant", "") == "-eval"
 
 

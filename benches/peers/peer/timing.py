@@ -1,8 +1,8 @@
-"""Seconds of one call, by events on the device (`device`) or by the host's clock (`wall`, `enqueue`, `cpu`): a function for each measure.
+"""Seconds of one call, by events on the device (`device`, `calls`) or by the host's clock (`wall`, `enqueue`, `cpu`): a function for each measure.
 
 On the device: 50 ms of work first, then batches of at least 1.25 ms between two events, for the time that was asked for, and the median
 over the batches. A call of less than 50 us is captured into a graph of many where the library can do that, so that the time between
-launches does not count; one that makes a new array is not, for a graph allocates its memory once.
+launches does not count. `calls` is without graphs, for cases of new arrays: a graph allocates its memory once.
 """
 
 import dataclasses
@@ -28,10 +28,9 @@ class Timing:
         return {**fields, "timed_by": self.timed_by} if self.timed_by else fields
 
 
-def device(library, call, seconds, whole=False):
-    """`whole`: each call is launched, and none captured."""
+def device(library, call, seconds):
     each, calls, timed_by = warm_device(library, call), 1, "calls"
-    if each < SHORT_S and not whole:
+    if each < SHORT_S:
         captured = min(MOST_CAPTURED, math.ceil(BATCH_S / each))
         try:
             replay = library.capture(call, captured)
@@ -40,6 +39,15 @@ def device(library, call, seconds, whole=False):
         if replay:
             call, calls, timed_by = replay, captured, "graph"
             each = warm_device(library, call)
+    return in_batches(library, call, seconds, each, calls, timed_by)
+
+
+def calls(library, call, seconds):
+    return in_batches(library, call, seconds, warm_device(library, call), 1, "calls")
+
+
+def in_batches(library, call, seconds, each, calls, timed_by):
+    """Of a run that takes `each` seconds and is so many calls."""
     runs = max(1, math.ceil(BATCH_S / each))
     times = repeated(lambda: library.batch(call, runs), seconds, runs * each)
     return summary([batch / (runs * calls) for batch in times], timed_by)
@@ -65,7 +73,7 @@ def warm_device(library, call):
     return each
 
 
-def wall(library, call, seconds, whole=False):
+def wall(library, call, seconds):
     """By the host's clock, from the call to the device at rest, call by call."""
 
     def once():
@@ -77,7 +85,7 @@ def wall(library, call, seconds, whole=False):
     return summary(repeated(once, seconds, warm(once)))
 
 
-def enqueue(library, call, seconds, whole=False):
+def enqueue(library, call, seconds):
     """By the host's clock, in batches of calls that are waited for when it has stopped."""
 
     def batch():
@@ -92,7 +100,7 @@ def enqueue(library, call, seconds, whole=False):
     return summary(times)
 
 
-def cpu(library, call, seconds, whole=False):
+def cpu(library, call, seconds):
     """By the host's clock, in batches of at least 1.25 ms."""
 
     def batch(runs):
