@@ -15,6 +15,7 @@ use crate::random::Any;
 
 pub const TESTS: &[Test<Device>] = tests![
     every_misalignment_writes_its_places_and_no_other,
+    long_rows_of_every_misalignment,
     several_values_come_from_one_kernel,
     signs_of_integers,
     arrays_are_updated_in_place,
@@ -95,6 +96,41 @@ fn every_misalignment_writes_its_places_and_no_other(device: &Device) -> Outcome
     check(device, |i| i as u16, 201)?;
     check(device, |i| i as f32 / 3.0, -1.0)?;
     check(device, |i| i as f64 / 3.0, -1.0)
+}
+
+/// Rows of 64 packs and more with a row, a column and an index: in whole packs where all of them are aligned, else not.
+fn long_rows_of_every_misalignment(device: &Device) -> Outcome {
+    fn check<T>(device: &Device, columns: usize, of: fn(usize) -> T, old: T) -> Outcome
+    where
+        T: gpu_array::Number<Storage = T> + DevicePod,
+    {
+        let pack = 16 / size_of::<T>();
+        let a = Array2::from_shape_fn((3, columns + pack), |(i, j)| of(i * 5 + j * 3));
+        let b = Array1::from_shape_fn(columns + pack, |j| of(j * 7 % 31));
+        let c = Array2::from_shape_fn((3, 1), |(i, _)| of(i));
+        let (x, y) = (GpuArray::from_ndarray(device, &a)?, GpuArray::from_ndarray(device, &b)?);
+        let z = GpuArray::from_ndarray(device, &c)?;
+        // Where matrix, row and result begin, and how much longer the result's rows are.
+        let aligned = [[0; 4], [pack, 0, pack, pack]];
+        for [matrix, row, to, longer] in
+            aligned.into_iter().chain([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+        {
+            let (of_x, of_y) = (s![.., matrix..matrix + columns], s![row..row + columns]);
+            let sum = x.slice(of_x)? + y.slice(of_y)?;
+            let value = where_(index::<Ix2, _>(Axis(1)).gt(7), sum, &z);
+            let mut got = GpuArray::full(device, (3, columns + pack + longer), old)?;
+            got.slice_mut(s![.., to..to + columns])?.assign(value)?;
+            let sum = host(a.slice(of_x)) + host(b.slice(of_y));
+            let value = where_(index::<Ix2, _>(Axis(1)).gt(7), sum, host(&c));
+            let mut want = Array2::from_elem((3, columns + pack + longer), old);
+            want.slice_mut(s![.., to..to + columns]).assign(&value.eval()?);
+            ensure!(got.to_ndarray()? == want, "{} from {matrix} and {row} to {to}, {longer}", T::DTYPE);
+        }
+        Ok(())
+    }
+    check(device, 1024 + 16, |i| i as u8, 201)?;
+    check(device, 256 + 4, |i| i as f32 / 3.0, -1.0)?;
+    check(device, 128 + 2, |i| i as f64 / 3.0, -1.0)
 }
 
 type Three<P, D> = (<P as Backend>::Owned<f64, D>, <P as Backend>::Owned<bool, D>, <P as Backend>::Owned<u8, D>);

@@ -119,13 +119,13 @@ take_plain_columns(const ReduceParams<E, O> &params, const ResultPack<E, VECTOR_
         walk.end(locals, int64_t(share.begin) * steps[0], int64_t(share.step) * steps[0], 0);
 }
 
-// Combines the states of the walkers of a block, in order, in the first walker. All threads of the
-// block call it, and it synchronises them.
+// Combines the states of the first `walkers` walkers of a block, in order, in the first one. All
+// threads of the block call it, and it synchronises them.
 template <class O, int THREADS, int VECTOR_SIZE>
 __device__ __forceinline__ void join_walkers(typename O::State (&states)[VECTOR_SIZE],
-                                             const WalkerThread &thread,
+                                             const WalkerThread &thread, int walkers,
                                              typename O::State *shared) {
-    for (int half = 1; half < thread.walkers; half *= 2) {
+    for (int half = 1; half < walkers; half *= 2) {
         __syncthreads();
 #pragma unroll
         for (int k = 0; k < VECTOR_SIZE; k++) shared[k * THREADS + threadIdx.x] = states[k];
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     State states[VECTOR_SIZE];
 #pragma unroll
     for (int k = 0; k < VECTOR_SIZE; k++) states[k] = O::to_partial(locals[k]);
-    join_walkers<O, THREADS>(states, thread, shared);
+    join_walkers<O, THREADS>(states, thread, thread.walkers, shared);
     if (block.blocks > 1) {
         const ColumnPartials<O, VECTOR_SIZE> partials{
             reinterpret_cast<State *>(params.scratch + COUNTER_BYTES) +
@@ -233,7 +233,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
         partials.store(block.split, states);
         if (!is_last(params.scratch, block.group, block.blocks, last_block[0])) return;
         partials.combine(block.blocks, states);
-        join_walkers<O, THREADS>(states, thread, shared);
+        const int walkers = min(int(block.blocks), thread.walkers);
+        join_walkers<O, THREADS>(states, thread, walkers, shared);
     }
     if (thread.walker == 0 && exists) {
 #pragma unroll

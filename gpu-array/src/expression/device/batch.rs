@@ -1,8 +1,16 @@
 //! Many expressions in one program, compiled ahead.
 
 use gpu_driver::Stream;
+use smallvec::SmallVec;
 
-use super::{Key, SPACE, axes::Axes, check, check_words, plan, text::Text, write_key};
+use super::{
+    Key, SPACE,
+    axes::Axes,
+    check, check_words,
+    plan::{self, LaunchTarget},
+    text::Text,
+    write_key,
+};
 use crate::{Result, expression::graph::Code, shape::Strides};
 
 /// Kernels that will be compiled as one program.
@@ -23,7 +31,9 @@ impl<'h> Batch<'h> {
         let Some(mut axes) = Axes::of(code, strides, 0) else { return Ok(()) };
         check(code, self.home)?;
         let device = self.home.device();
-        let (which, policy) = plan::choose(code, &mut axes, device.arch());
+        // New arrays are aligned.
+        let addresses: SmallVec<[u64; 2]> = SmallVec::from_elem(0, code.outputs.len());
+        let (which, policy) = plan::choose(code, &mut axes, &LaunchTarget::of(code, &addresses), device.arch());
         check_words(code, which)?;
         let mut key = Key::new();
         write_key(&mut key, code, which);

@@ -48,10 +48,9 @@ pub(crate) fn allocate<T: DevicePod>(stream: &Stream, len: usize) -> Result<Devi
 pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: &Strides, offset: isize) -> Result<()> {
     let Some(mut axes) = Axes::of(code, strides, offset) else { return Ok(()) };
     check(code, stream)?;
-    let (which, policy) = plan::choose(code, &mut axes, stream.device().arch());
+    let target = LaunchTarget::of(code, addresses);
+    let (which, policy) = plan::choose(code, &mut axes, &target, stream.device().arch());
     check_words(code, which)?;
-    let sizes = code.outputs.iter().map(|&step| code.steps[step as usize].dtype.bytes()).collect();
-    let target = LaunchTarget { addresses, sizes };
     let mut key = Key::new();
     write_key(&mut key, code, which);
     let kernel = stream.device().generated_kernel(&SPACE, &key, || Ok(program(code, which, &policy)))?;

@@ -33,12 +33,19 @@ pub(crate) type Words = SmallVec<[u64; 64]>;
 
 /// Destination of the values: an address for each output, all with the same strides.
 pub(crate) struct LaunchTarget<'t> {
-    pub(crate) addresses: &'t [u64],
-    pub(crate) sizes: SmallVec<[usize; 2]>,
+    addresses: &'t [u64],
+    sizes: SmallVec<[usize; 2]>,
+}
+
+impl<'t> LaunchTarget<'t> {
+    pub(crate) fn of(code: &Code<'_>, addresses: &'t [u64]) -> Self {
+        let bytes = |&step: &u32| code.steps[step as usize].dtype.bytes();
+        Self { addresses, sizes: code.outputs.iter().map(bytes).collect() }
+    }
 }
 
 /// Chooses the loop for the axes, which it brings into the loop's order, and its policy.
-pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, arch: Arch) -> (Loop, Policy) {
+pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, target: &LaunchTarget<'_>, arch: Arch) -> (Loop, Policy) {
     let which = choose_loop(code, axes);
     if which == Loop::Strided && axes.rank() > 1 {
         // Without tables nothing but loads would be spared, and each pattern of leaves would have a kernel.
@@ -47,7 +54,7 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, arch: Arch) -> (Loop, Pol
         let policy = Policy::of(arch, rows, code);
         let (length, width) = (axes.length(0), policy.width as usize);
         let is_whole = width > 1 && length.is_multiple_of(width) && length <= i32::MAX as usize;
-        let is_worth_it = if code.tables.is_empty() { is_worth_rows(code, axes, width) } else { same != 0 };
+        let is_worth_it = if code.tables.is_empty() { are_long_rows(code, axes, &policy, target) } else { same != 0 };
         if is_whole && is_worth_it {
             return (rows, policy);
         }
@@ -55,10 +62,12 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, arch: Arch) -> (Loop, Pol
     (which, Policy::of(arch, which, code))
 }
 
-/// Whether threads are given long rows of neighbours.
-fn is_worth_rows(code: &Code<'_>, axes: &Axes, width: usize) -> bool {
-    let is_even = |leaf: usize| matches!(step_along(axes, leaf), 0 | 1);
-    axes.strides(0)[0] == 1 && axes.length(0) / width >= SHORTEST_ROW && (0..code.leaves.len()).all(is_even)
+/// Whether rows are long, and all that lies along them is moved in aligned packs.
+fn are_long_rows(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>) -> bool {
+    let is_even = |leaf: usize| leaf_kind(code, axes, policy, leaf, leaf_address(code, axes, leaf)) != STRIDED;
+    axes.length(0) / policy.width as usize >= SHORTEST_ROW
+        && outputs_packed(axes, policy, target)
+        && (0..code.leaves.len()).all(is_even)
 }
 
 /// The leaves that have one value for all places of a row, as bits.

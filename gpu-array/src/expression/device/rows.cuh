@@ -1,6 +1,7 @@
 // An expression over rows of whole packs. Two kinds take it: those with tables, and those with rows
-// of 64 packs or more whose leaves all have step 0 or 1 along the row (plan.rs). A thread has PACKS
-// packs of one row. With tables it computes once the values that do not differ along the row.
+// of 64 packs or more whose outputs and leaves are PACKED, or leaves CONSTANT (plan.rs). A thread
+// has PACKS packs of one row. With tables it computes once the values that do not differ along the
+// row.
 //
 // The first blocks have the last rows: L2 holds the elements that the kernel before has accessed
 // last, such as those of the operand of a reduction whose result is broadcast here.
@@ -20,6 +21,8 @@ namespace gpu {
 template <class E, int THREADS, int VECTOR_SIZE, int PACKS>
 __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsParams<E> params) {
     constexpr int LEAVES = E::Leaves::SIZE;
+    // Without tables nothing is STRIDED, and packs are moved without a branch.
+    constexpr bool ALL_PACKED = !has_packs<E>(0);
     gpu::grid_dependency_wait();
     const uint32_t log = params.log_lanes, lane = threadIdx.x & ((1u << log) - 1);
     const uint32_t block = gridDim.x - 1 - blockIdx.x;
@@ -52,6 +55,7 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
     int64_t column[PACKS];
     bool is_there[PACKS];
     const auto &strides = params.axes.at[0].strides;
+    const int64_t step = ALL_PACKED ? 1 : strides[0];
 #pragma unroll
     for (int p = 0; p < PACKS; p++) {
         // In place of a pack behind the row stands the first: no other thread may write elements
@@ -65,14 +69,15 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
             if constexpr (E::SAME >> K & 1) {
                 if (p == 0) load(values, leaf.address, CONSTANT, offset[K + 1], 0);
             } else {
-                load(values, leaf.address, leaf.kind, offset[K + 1] + column[p] * strides[K + 1],
+                const uint64_t kind = !ALL_PACKED || leaf.kind == CONSTANT ? leaf.kind : PACKED;
+                load(values, leaf.address, kind, offset[K + 1] + column[p] * strides[K + 1],
                      strides[K + 1]);
             }
         });
     }
     // All values before the first store, behind which no load may move.
     typename Wide<VECTOR_SIZE, typename E::Outputs>::type out[PACKS];
-    if constexpr (has_packs<E>(0)) {
+    if constexpr (!ALL_PACKED) {
         E::template apply_packs<VECTOR_SIZE, PACKS>(params.scalars.at, params.extra.at, in, out);
     } else {
 #pragma unroll
@@ -83,8 +88,9 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
     for (int p = 0; p < PACKS; p++) {
         if (!is_there[p]) continue;
         each(out[p], [&](auto k, auto &values) {
-            store<StoreMode::WHOLE>(values, params.outputs[decltype(k)::value], params.is_packed,
-                                    offset[0] + column[p] * strides[0], strides[0]);
+            store<StoreMode::WHOLE>(values, params.outputs[decltype(k)::value],
+                                    ALL_PACKED || params.is_packed, offset[0] + column[p] * step,
+                                    step);
         });
     }
 }
