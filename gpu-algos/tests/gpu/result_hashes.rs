@@ -2,8 +2,8 @@
 //!
 //! The order of additions depends on a device's architecture and its number of multiprocessors; `result_hashes.txt` has the lines of some. They are of
 //! the kernels before these were parted into the pieces of `gpu_algos::block`, which has changed no bit. Newer are the lines of sums of f32 that have
-//! been carried in f64 since, those of many values (`reduce/policy.rs`), and of four variances of f64, whose formula has become the host's. Who changes
-//! a bit on purpose replaces its lines by those that the test prints.
+//! been carried in f64 since, those of many values (`reduce/policy.rs`), of four variances of f64, whose formula has become the host's, and of two along an
+//! outer axis, where fewer threads stand side by side (`reduce/plan.rs`). Who changes a bit on purpose replaces its lines by those that the test prints.
 
 use gpu_algos::{
     gpu_array::{Element, GpuArray, gpu_driver::Device},
