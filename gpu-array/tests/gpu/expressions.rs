@@ -16,6 +16,7 @@ use crate::random::Any;
 pub const TESTS: &[Test<Device>] = tests![
     every_misalignment_writes_its_places_and_no_other,
     long_rows_of_every_misalignment,
+    integers_of_64_bits_become_floats,
     several_values_come_from_one_kernel,
     signs_of_integers,
     arrays_are_updated_in_place,
@@ -131,6 +132,25 @@ fn long_rows_of_every_misalignment(device: &Device) -> Outcome {
     check(device, 1024 + 16, |i| i as u8, 201)?;
     check(device, 256 + 4, |i| i as f32 / 3.0, -1.0)?;
     check(device, 128 + 2, |i| i as f64 / 3.0, -1.0)
+}
+
+/// Around every power of 2, halfway between two floats and next to that, and random ones of every length, as Rust rounds them.
+fn integers_of_64_bits_become_floats(device: &Device) -> Outcome {
+    let mut rng = testkit::Rng(5);
+    let mut x = vec![0, i64::MIN, i64::MAX];
+    for bit in 0..63 {
+        let power = 1i64 << bit;
+        let half = power >> 53.min(bit);
+        for near in [power - 1, power, power.wrapping_add(1), power | half, (power | half) - 1, (power | half) + 1] {
+            x.extend([near, near.wrapping_neg()]);
+        }
+        x.extend((0..40).map(|_| rng.next_u64() as i64 >> bit));
+    }
+    let y = GpuArray::from_vec(device, x.clone())?;
+    let got = as_expr(&y).cast::<f64>().eval()?.to_ndarray()?;
+    let wrong = x.iter().zip(&got).find(|&(&x, got)| (x as f64).to_bits() != got.to_bits());
+    ensure!(wrong.is_none(), "{wrong:?}");
+    Ok(())
 }
 
 type Three<P, D> = (<P as Backend>::Owned<f64, D>, <P as Backend>::Owned<bool, D>, <P as Backend>::Owned<u8, D>);
