@@ -5,7 +5,7 @@ use std::fmt::Display;
 use gpu_driver::DevicePod;
 
 use super::{ComplexNumber, Element, Float, Numeric};
-use crate::{ArrayError, Result};
+use crate::{ArrayError, DType, Result};
 
 /// An element that one can calculate with: the integers and the floats, not `bool`.
 #[diagnostic::on_unimplemented(
@@ -24,7 +24,16 @@ pub trait Number: Numeric<Real = Self, Inexact = <Self as Number>::Float> + Part
 
     /// `start + i * step`: integers wrap (they never do within a range), floats are computed in f64 and rounded once.
     fn range_value(start: Self, step: Self, i: usize) -> Self;
+
+    /// `start` and `step` of a range of floats whose `len` values are integers that f64 counts by one: without a product and a sum of f64 for each.
+    #[doc(hidden)]
+    fn range_in_integers(_start: Self, _step: Self, _len: usize) -> Option<(i64, i64)> {
+        None
+    }
 }
+
+/// 2^53, up to which f64 counts by one.
+const COUNTED: f64 = 9_007_199_254_740_992.0;
 
 fn range_error<T: Display>(start: T, stop: T, step: T, why: &'static str) -> ArrayError {
     ArrayError::Range { start: start.to_string(), stop: stop.to_string(), step: step.to_string(), why }
@@ -97,14 +106,20 @@ impl<T: AnyFloat> Number for T {
         if !len.is_finite() || !step.is_finite() {
             return Err(range_error(start, stop, step, "the number of values is not finite"));
         }
-        // 2^53: beyond it neighbouring values of i are not told apart.
-        if len > 9_007_199_254_740_992.0 {
+        if len > COUNTED {
             return Err(range_error(start, stop, step, "more values than can be addressed"));
         }
         Ok(len.max(0.0) as usize)
     }
     fn range_value(start: Self, step: Self, i: usize) -> Self {
         Self::rounded(start.into() + i as f64 * step.into())
+    }
+    fn range_in_integers(start: Self, step: Self, len: usize) -> Option<(i64, i64)> {
+        let (start, step): (f64, f64) = (start.into(), step.into());
+        let is_exact = start.fract() == 0.0 && step.fract() == 0.0 && start.abs() + step.abs() * len as f64 <= COUNTED;
+        // An integer has no negative zero, and is rounded to 16 bits by way of f32.
+        let is_kept = !(start == 0.0 && start.is_sign_negative()) && matches!(Self::DTYPE, DType::F32 | DType::F64);
+        (is_exact && is_kept).then_some((start as i64, step as i64))
     }
 }
 

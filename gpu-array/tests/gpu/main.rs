@@ -199,6 +199,14 @@ fn arange_equals_the_reference(device: &Device) -> Outcome {
     check(device, -1.0f32, 1.0, 1e-5)?;
     check(device, 0.0f32, 20_000_000.0, 1.0)?; // beyond 2^24, where f32 counts no more by one
     check(device, 0.1f64, 1000.0, 0.1)?;
+    // Integers, up to where f64 counts by one, and beyond.
+    check(device, 1000.0f32, -70_000.0, -3.0)?;
+    check(device, 9_007_199_254_740_000.0f64, 9_007_199_254_740_992.0, 1.0)?;
+    check(device, 9_007_199_254_740_000.0f64, 9_007_199_254_742_000.0, 3.0)?;
+    check(device, 1e300f64, 1.1e300, 1e296)?;
+    check(device, half::f16::from_f32(-500.0), half::f16::from_f32(60_000.0), half::f16::from_f32(33.0))?;
+    let falling = GpuArray::arange(device, -0.0f64, -3.0, -1.0)?.to_ndarray()?;
+    ensure!(falling.to_vec() == [0.0, -1.0, -2.0] && falling[0].is_sign_negative(), "{falling}");
     check(device, 5.0f64, 0.0, -0.3)?;
     check(device, 0i16, 0, 1)?;
     ensure!(matches!(GpuArray::arange(device, 0, 1, 0), Err(ArrayError::Range { .. })));

@@ -29,21 +29,9 @@ template <class T> constexpr T highest() {
 }
 template <class T> constexpr T lowest() { return is_signed<T> ? T(-highest<T>() - 1) : T(0); }
 
-// double(x), by two sums in place of a conversion: a multiprocessor of 9.0 does 64 of these a cycle
-// and 16 conversions of 64 bits (CUDA's programming guide), and `arange` of f32 needs two for each
-// element. The halves of x stand in the last bits of 2^52 and of 2^84 + 2^63, whose sum is taken
-// away exactly, so that the value is rounded once.
-__device__ __forceinline__ double to_double(int64_t x) {
-    const double low = __hiloint2double(0x43300000, int32_t(x));
-    const double high = __hiloint2double(0x45300000, int32_t(x >> 32) ^ int32_t(0x80000000u));
-    return __dadd_rn(__dsub_rn(high, 0x1.00000801p84), low);
-}
-
 template <class To, class From> __device__ __forceinline__ To cast(From x) {
     if constexpr (same<To, bool>::value) {
         return x != From(0);
-    } else if constexpr (same<To, double>::value && same<From, int64_t>::value) {
-        return to_double(x);
     } else if constexpr (is_float<From> && !is_float<To>) {
         if (x != x) return To(0);
         if (x <= From(lowest<To>())) return lowest<To>();

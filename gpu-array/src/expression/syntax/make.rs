@@ -173,7 +173,11 @@ pub fn source<T: Element, D: Dimension, P: Backend>(
 /// `Range` for a step of zero or a number of values that is not finite.
 pub fn arange<T: Number, P: Backend>(start: T, stop: T, step: T) -> Result<Expr<'static, T, Ix1, P>> {
     let n = T::range_len(start, stop, step)?;
-    Ok(progression(start, step).broadcast(n))
+    let values = match T::range_in_integers(start, step, n) {
+        Some((start, step)) => Expr::of(progression::<i64, P>(start, step).value.cast(T::DTYPE)),
+        None => progression(start, step),
+    };
+    Ok(values.broadcast(n))
 }
 
 /// `start + i * step` at place i: integers wrap, floats are computed in f64 and rounded once.
