@@ -91,11 +91,16 @@ def one(library, figure, seconds):
             facts.gap(library.name, failure, id)
         return
     about = {"bytes": figure.description.bytes(data), "flops": figure.description.flops(data), "ceiling": figure.description.ceiling}
+    timings = {}
     for measure, id in figure.ids.items():
         try:
             by_calls = measure == "device" and figure.description.makes_arrays(data)
-            timed = getattr(timing, "calls" if by_calls else measure)(library, call, seconds)
+            timings[measure] = getattr(timing, "calls" if by_calls else measure)(library, call, seconds)
         except Exception as failure:
             facts.gap(library.name, failure, id)
-            continue
-        facts.write("figure", id=id, peer=True, **about, error=error, **timed.fields())
+    wrong = timing.contradiction(timings.get("device"), timings.get("wall"))
+    if wrong:
+        facts.gap(library.name, wrong, figure.ids["device"])
+        del timings["device"]
+    for measure, timed in timings.items():
+        facts.write("figure", id=figure.ids[measure], peer=True, **about, error=error, **timed.fields())

@@ -45,7 +45,12 @@ fn main() -> ExitCode {
         .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile_with_report(arch).map(drop)?)));
     Suite::new()
         .group("cpu", Ok::<_, String>(()), "", anywhere)
-        .group("python", testkit::python(&["numpy"]), "GPU_TESTS", tests![figures_that_hang_or_crash_are_gaps])
+        .group(
+            "python",
+            testkit::python(&["numpy"]),
+            "GPU_TESTS",
+            tests![figures_that_hang_or_crash_are_gaps, times_that_clocks_contradict_are_gaps],
+        )
         .group("device", Device::for_tests(), "GPU_TESTS", on_device)
         .cases("kernels", nvrtc::version().map(|_| ()), "GPU_COMPILE", kernels)
         .run()
@@ -291,7 +296,32 @@ class Ending(NumPy):
 ALL = {'ending': Ending}
 ";
 
-fn figures_that_hang_or_crash_are_gaps(python: &PathBuf) -> Outcome {
+/// A library of which each call takes 4 ms, and whose events say 0.1 ms of calls with f32.
+const LYING: &str = "
+class Lying(NumPy):
+    name, backend = 'lying', 'cuda'
+
+    def norm2(self, v):
+        import time
+        call = super().norm2(v)
+        self.said = 1e-4 if v.dtype == 'f32' else 4e-3
+        return lambda: (time.sleep(4e-3), call())[1]
+
+    def batch(self, call, runs):
+        for _ in range(runs):
+            call()
+        return runs * self.said
+
+ALL = {'lying': Lying}
+";
+
+/// The lines of a copy of Python's peers whose modules end with more text.
+fn python_with(
+    python: &PathBuf,
+    texts: &[(&str, &str)],
+    filter: &str,
+    backend: &str,
+) -> Result<Left, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     fs::create_dir(folder.path().join("peer"))?;
     for name in ["", "peer"] {
@@ -302,18 +332,22 @@ fn figures_that_hang_or_crash_are_gaps(python: &PathBuf) -> Outcome {
             }
         }
     }
-    for (name, text) in [("libraries.py", ENDING), ("figures.py", "\nLIMIT_S = 2\n")] {
+    for (name, text) in texts {
         let mut file = fs::OpenOptions::new().append(true).open(folder.path().join("peer").join(name))?;
         file.write_all(text.as_bytes())?;
     }
     let mut command = Command::new(python);
-    command.arg(folder.path().join("peers.py")).args(["--seconds", "0.01", "--filter", "^(dot|norm2)/"]);
+    command.arg(folder.path().join("peers.py")).args(["--seconds", "0.01", "--filter", filter]);
     command.env_remove("BENCH_FACTS").env_remove("BENCH_CASES");
-    let output = command.env("BENCH_BACKEND", "cpu").env("BENCH_SET", "tiny").output()?;
+    let output = command.env("BENCH_BACKEND", backend).env("BENCH_SET", "tiny").output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = String::from_utf8(output.stdout)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    let left = Left { lines, success: true };
+    Ok(Left { lines, success: true })
+}
 
+fn figures_that_hang_or_crash_are_gaps(python: &PathBuf) -> Outcome {
+    let texts = [("libraries.py", ENDING), ("figures.py", "\nLIMIT_S = 2\n")];
+    let left = python_with(python, &texts, "^(dot|norm2)/", "cpu")?;
     let gaps: Vec<_> = left.lines.iter().filter(|line| line["kind"] == "gap").collect();
     ensure_eq!(left.ids("gap"), HashSet::from(["dot/f32/4096/ending/cpu", "dot/f64/4096/ending/cpu"]));
     ensure_eq!(gaps.len(), 2);
@@ -322,6 +356,14 @@ fn figures_that_hang_or_crash_are_gaps(python: &PathBuf) -> Outcome {
     ensure!(hanging.as_ref().is_some_and(|reason| reason.contains(" in sleep")), "{hanging:?}");
     // Those behind are measured.
     ensure_eq!(left.ids("figure"), HashSet::from(["norm2/f32/4096/ending/cpu", "norm2/f64/4096/ending/cpu"]));
+    Ok(())
+}
+
+fn times_that_clocks_contradict_are_gaps(python: &PathBuf) -> Outcome {
+    let left = python_with(python, &[("libraries.py", LYING)], "^norm2/", "cuda")?;
+    ensure_eq!(left.ids("gap"), HashSet::from(["norm2/f32/4096/lying/device"]));
+    let [wall, both] = ["norm2/f32/4096/lying/wall", "norm2/f64/4096/lying/wall"];
+    ensure_eq!(left.ids("figure"), HashSet::from([wall, both, "norm2/f64/4096/lying/device"]));
     Ok(())
 }
 
