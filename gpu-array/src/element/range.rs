@@ -25,7 +25,8 @@ pub trait Number: Numeric<Real = Self, Inexact = <Self as Number>::Float> + Part
     /// `start + i * step`: integers wrap (they never do within a range), floats are computed in f64 and rounded once.
     fn range_value(start: Self, step: Self, i: usize) -> Self;
 
-    /// `start` and `step` of a range of floats whose `len` values are integers that f64 counts by one: without a product and a sum of f64 for each.
+    /// `start` and `step` of floats as integers, where all of the `len` values are integers up to which f64 counts by one: these are computed without a
+    /// product and a sum of f64 each.
     #[doc(hidden)]
     fn range_in_integers(_start: Self, _step: Self, _len: usize) -> Option<(i64, i64)> {
         None

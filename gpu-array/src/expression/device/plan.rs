@@ -54,8 +54,9 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, target: &LaunchTarget<'_>
         let policy = Policy::of(arch, rows, code);
         let (length, width) = (axes.length(0), policy.width as usize);
         let is_whole = width > 1 && length.is_multiple_of(width) && length <= i32::MAX as usize;
-        let is_worth_it = if code.tables.is_empty() { are_long_rows(code, axes, &policy, target) } else { same != 0 };
-        if is_whole && is_worth_it {
+        let is_worth_it =
+            || if code.tables.is_empty() { are_long_rows(code, axes, &policy, target) } else { same != 0 };
+        if is_whole && is_worth_it() {
             return (rows, policy);
         }
     }
@@ -64,10 +65,9 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, target: &LaunchTarget<'_>
 
 /// Whether rows are long, and all that lies along them is moved in aligned packs.
 fn are_long_rows(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>) -> bool {
-    let is_even = |leaf: usize| leaf_kind(code, axes, policy, leaf, leaf_address(code, axes, leaf)) != STRIDED;
     axes.length(0) / policy.width as usize >= SHORTEST_ROW
         && outputs_packed(axes, policy, target)
-        && (0..code.leaves.len()).all(is_even)
+        && leaves(code, axes, policy).all(|leaf| leaf.kind != STRIDED)
 }
 
 /// The leaves that have one value for all places of a row, as bits.
