@@ -24,7 +24,7 @@ const COUNTERS: usize = SCRATCH_COUNTERS / size_of::<u32>();
 /// Threads that go along an outer axis side by side.
 const LANES: usize = 32;
 
-/// As many where states are large. These take long to combine, and with fewer lanes fewer blocks share a result: none over 8192 columns. Means with
+/// Lanes where states are large. These take long to combine, and with fewer lanes fewer blocks share a result: none over 8192 columns. Means with
 /// deviations and the map behind them then take 269.1 us in place of 269.9, but sums 91.1 in place of 90.9 (H100, 8192^2 f32).
 const LANES_OF_LARGE: usize = 16;
 
