@@ -25,10 +25,10 @@ pub trait Number: Numeric<Real = Self, Inexact = <Self as Number>::Float> + Part
     /// `start + i * step`: integers wrap (they never do within a range), floats are computed in f64 and rounded once.
     fn range_value(start: Self, step: Self, i: usize) -> Self;
 
-    /// `start` and `step` of floats as integers, where all of the `len` values are integers up to which f64 counts by one: these are computed without a
-    /// product and a sum of f64 each.
+    /// `start` and `step` of floats as integers, where all of the `len` values are integers of 32 bits: a GPU converts these four times as fast as those of
+    /// 64 bits, and needs neither a product nor a sum of f64 for each.
     #[doc(hidden)]
-    fn range_in_integers(_start: Self, _step: Self, _len: usize) -> Option<(i64, i64)> {
+    fn range_in_integers(_start: Self, _step: Self, _len: usize) -> Option<(i32, i32)> {
         None
     }
 }
@@ -115,12 +115,13 @@ impl<T: AnyFloat> Number for T {
     fn range_value(start: Self, step: Self, i: usize) -> Self {
         Self::rounded(start.into() + i as f64 * step.into())
     }
-    fn range_in_integers(start: Self, step: Self, len: usize) -> Option<(i64, i64)> {
+    fn range_in_integers(start: Self, step: Self, len: usize) -> Option<(i32, i32)> {
         let (start, step): (f64, f64) = (start.into(), step.into());
-        let is_exact = start.fract() == 0.0 && step.fract() == 0.0 && start.abs() + step.abs() * len as f64 <= COUNTED;
+        let largest = start.abs() + step.abs() * len as f64;
+        let is_exact = start.fract() == 0.0 && step.fract() == 0.0 && largest <= f64::from(i32::MAX);
         // An integer has no negative zero, and is rounded to 16 bits by way of f32.
         let is_kept = !(start == 0.0 && start.is_sign_negative()) && matches!(Self::DTYPE, DType::F32 | DType::F64);
-        (is_exact && is_kept).then_some((start as i64, step as i64))
+        (is_exact && is_kept).then_some((start as i32, step as i32))
     }
 }
 

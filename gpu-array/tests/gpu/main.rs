@@ -199,7 +199,11 @@ fn arange_equals_the_reference(device: &Device) -> Outcome {
     check(device, -1.0f32, 1.0, 1e-5)?;
     check(device, 0.0f32, 20_000_000.0, 1.0)?; // beyond 2^24, where f32 counts no more by one
     check(device, 0.1f64, 1000.0, 0.1)?;
-    // Integers, up to where f64 counts by one, and beyond.
+    // Integers: within 32 bits, up to where f64 counts by one, and beyond.
+    check(device, 2_147_483_000.0f32, 2_147_483_648.0, 1.0)?;
+    check(device, 2_147_483_000.0f64, 2_147_483_648.0, 1.0)?;
+    check(device, 2_147_483_000.0f64, 2_147_484_000.0, 1.0)?;
+    check(device, -2_147_483_000.0f64, -2_147_484_000.0, -7.0)?;
     check(device, 1000.0f32, -70_000.0, -3.0)?;
     check(device, 9_007_199_254_740_000.0f64, 9_007_199_254_740_992.0, 1.0)?;
     check(device, 9_007_199_254_740_000.0f64, 9_007_199_254_742_000.0, 3.0)?;

@@ -174,7 +174,7 @@ pub fn source<T: Element, D: Dimension, P: Backend>(
 pub fn arange<T: Number, P: Backend>(start: T, stop: T, step: T) -> Result<Expr<'static, T, Ix1, P>> {
     let n = T::range_len(start, stop, step)?;
     let values = match T::range_in_integers(start, step, n) {
-        Some((start, step)) => Expr::of(progression::<i64, P>(start, step).value.cast(T::DTYPE)),
+        Some((start, step)) => Expr::of(progression::<i32, P>(start, step).value.cast(T::DTYPE)),
         None => progression(start, step),
     };
     Ok(values.broadcast(n))
