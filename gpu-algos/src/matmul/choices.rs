@@ -134,3 +134,18 @@ fn choices_are_those_of_the_file() {
     }
     compare(&lines, include_str!("choices.txt"));
 }
+
+/// The shapes of the device test `products_of_equal_shares`: four multiprocessors are the emulated device's.
+#[test]
+fn equal_shares_are_chosen_for_the_shapes_of_their_test() {
+    let chosen_for = |limits, [m, k, n]: [usize; 3]| chosen(DType::F32, [&[m, k], &[k, n]], 0, limits);
+    let emulated = DeviceLimits { multiprocessors: 4, ..DEVICES[0] };
+    for shape in [[129, 1031, 129], [257, 800, 33]] {
+        let choice = chosen_for(&emulated, shape);
+        assert!(choice.contains("matmul_shares"), "{shape:?}: {choice}");
+    }
+    for shape in [[257, 1031, 4093], [257, 1024, 4096], [160, 1031, 7400]] {
+        let choice = chosen_for(&DEVICES[0], shape);
+        assert!(choice.contains("matmul_shares"), "{shape:?}: {choice}");
+    }
+}

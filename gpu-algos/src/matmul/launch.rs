@@ -27,6 +27,7 @@ use crate::{
 };
 
 pub(super) const MATMUL: Header = Header { name: "matmul.cuh", text: include_str!("device/matmul.cuh") };
+pub(super) const SHARES: Header = Header { name: "matmul_shares.cuh", text: include_str!("device/matmul_shares.cuh") };
 pub(super) const BOXES: Header = Header { name: "matmul_boxes.cuh", text: include_str!("device/matmul_boxes.cuh") };
 pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
 pub(super) const WARPS: Header = Header { name: "matmul_warps.cuh", text: include_str!("device/matmul_warps.cuh") };
@@ -137,7 +138,9 @@ pub(super) fn program(dtype: DType, policy: &MatmulPolicy, epilogue: Option<Epil
         None => (String::new(), Vec::new(), policy.template(dtype)),
     };
     if !policy.tile.is_of_boxes() {
-        return program_with(MATMUL, dtype, template, &text, &headers);
+        headers.push(MATMUL);
+        let header = if policy.has_equal_shares { SHARES } else { MATMUL };
+        return program_with(header, dtype, template, &text, &headers);
     }
     headers.extend([SHARED_ADDRESS, TENSOR_COPY, WARPGROUP, tensor_cores::PARAMS, tensor_cores::BOX_STAGES, MATMUL]);
     let tile = format!("gpu::matmul::BoxTile<{}>", policy.tile.text());

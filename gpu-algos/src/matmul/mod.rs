@@ -37,7 +37,8 @@
 //! | `trsv`, `trsm` of small matrices | [`solve_triangular`](crate::linalg::solve_triangular) |
 //!
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
-//! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it;
+//! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it,
+//! or `device/matmul_shares.cuh` where blocks with equal shares of all tiles are done sooner than several for each tile;
 //! on Hopper `device/matmul_boxes.cuh` does, with bulk copies of both operands where tensor maps describe these (`boxes.rs`).
 //! [`Precision`] lets products of f32 take tensor cores; those of f16 and bf16 take them by default (`tensor_cores/`), except before 8.0, for small
 //! stacks, and where few results of many terms are estimated to be faster in f32.

@@ -44,10 +44,12 @@ pub(super) struct MatmulGrid {
     /// Rows and columns of tiles of a matrix.
     pub(super) tiles_m: usize,
     pub(super) tiles_n: usize,
-    /// Blocks that share a tile.
+    /// Blocks that share a tile; the most of a tile where blocks have equal shares.
     pub(super) splits: usize,
-    /// Values along k that each of these sums.
+    /// Values along k that each of these sums; with equal shares the most of a block.
     pub(super) k_per_split: usize,
+    /// Whether each block has an equal share of all steps along k of all tiles, in place of the same number of blocks for each tile.
+    pub(super) has_equal_shares: bool,
     pub(super) blocks: usize,
     /// Blocks of the launch, which take the others behind their first one.
     pub(super) launched: usize,
@@ -133,6 +135,6 @@ fn tiles(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Re
     let fastest = MatmulTuning::of(device.arch).fastest(problem, boxed.as_ref(), device);
     let shape = || vec![problem.matrices(), problem.m, problem.n];
     let (time, tile, grid) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
-    let policy = MatmulPolicy::new(problem, tile, boxed.as_ref());
+    let policy = MatmulPolicy::new(problem, tile, &grid, boxed.as_ref());
     Ok(TilePlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, time })
 }

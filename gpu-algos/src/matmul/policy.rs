@@ -128,14 +128,21 @@ pub(super) struct MatmulPolicy {
     pub(super) load_b: u32,
     /// Whether c is written in packs. It is a parameter of the kernel.
     pub(super) is_c_packed: bool,
+    /// Whether the kernel is that of equal shares.
+    pub(super) has_equal_shares: bool,
 }
 
 impl MatmulPolicy {
-    pub(super) fn new(problem: &MatmulProblem, tile: MatmulTile, boxed: Option<&BoxedOperands>) -> Self {
+    pub(super) fn new(
+        problem: &MatmulProblem,
+        tile: MatmulTile,
+        grid: &MatmulGrid,
+        boxed: Option<&BoxedOperands>,
+    ) -> Self {
         let loads = boxed.filter(|_| tile.is_of_boxes()).map(|boxed| boxed.orders().map(BoxOrder::boxes));
         let [load_a, load_b] = loads.unwrap_or_else(|| [1, 2].map(|operand| load_of(problem, &tile, operand)));
         let is_c_packed = problem.is_packed(0, PACK_BYTES / problem.dtype.bytes());
-        Self { tile, load_a, load_b, is_c_packed }
+        Self { tile, load_a, load_b, is_c_packed, has_equal_shares: grid.has_equal_shares }
     }
 
     /// The C++ expression of the kernel.
@@ -150,13 +157,17 @@ impl MatmulPolicy {
 
     fn template_arguments(&self, dtype: DType) -> String {
         let (element, tile, Self { load_a, load_b, .. }) = (cuda_element(dtype), self.tile.text(), self);
-        let kernel = if self.tile.is_of_boxes() { "matmul_boxes" } else { "matmul" };
+        let kernel = match (self.tile.is_of_boxes(), self.has_equal_shares) {
+            (true, _) => "matmul_boxes",
+            (false, true) => "matmul_shares",
+            (false, false) => "matmul",
+        };
         format!("gpu::matmul::{kernel}<{element}, {tile}, {load_a}, {load_b}")
     }
 
     /// All that the program depends on.
     pub(super) fn key(&self, dtype: DType) -> impl Iterator<Item = u64> {
-        let loads = u64::from(self.load_a) << 32 | u64::from(self.load_b);
+        let loads = u64::from(self.has_equal_shares) << 63 | u64::from(self.load_a) << 32 | u64::from(self.load_b);
         self.tile.key().into_iter().chain([loads, element_key(dtype)])
     }
 }
@@ -357,7 +368,7 @@ impl MatmulTuning {
         let shared = tiles.is_some_and(|tiles| tiles <= COUNTER_BYTES / size_of::<u32>()) && few;
         let most = if shared { (problem.k / self.least_share).max(1) } else { 1 };
         let (k, step, bytes) = (problem.k, tile.block_k, tile.block_m * tile.block_n * problem.dtype.bytes());
-        tiles.into_iter().flat_map(move |tiles| {
+        let of_splits = tiles.into_iter().flat_map(move |tiles| {
             SPLITS.into_iter().take_while(move |&wanted| wanted <= most).map(move |wanted| {
                 let k_per_split = k.div_ceil(wanted).next_multiple_of(step).max(step);
                 let splits = k.div_ceil(k_per_split).max(1);
@@ -366,8 +377,42 @@ impl MatmulTuning {
                 let is_persistent = tile.is_of_boxes() && splits == 1;
                 let resident = device.multiprocessors * tile.resident;
                 let launched = if is_persistent { blocks.min(resident) } else { blocks };
-                MatmulGrid { tiles_m, tiles_n, splits, k_per_split, blocks, launched, scratch }
+                let has_equal_shares = false;
+                MatmulGrid { tiles_m, tiles_n, splits, k_per_split, has_equal_shares, blocks, launched, scratch }
             })
+        });
+        let tiles = tiles.filter(|_| shared && tile.unit == CUDA_CORES);
+        of_splits.chain(tiles.and_then(|tiles| self.equal_shares(problem, tile, [tiles_m, tiles_n, tiles], device)))
+    }
+
+    /// The grid of as many blocks as run at once, with equal shares of the steps of all tiles; None where a share would be small.
+    fn equal_shares(
+        &self,
+        problem: &MatmulProblem,
+        tile: &MatmulTile,
+        [tiles_m, tiles_n, tiles]: [usize; 3],
+        device: &DeviceLimits,
+    ) -> Option<MatmulGrid> {
+        let (blocks, of_tile) = (device.multiprocessors * tile.resident, problem.k.div_ceil(tile.block_k));
+        let steps = tiles.checked_mul(of_tile)?;
+        // The kernel multiplies steps by blocks in 32 bits.
+        let is_counted = steps.checked_add(1)?.checked_mul(blocks)? < 1 << 32;
+        let least = steps / blocks;
+        if !is_counted || least * tile.block_k < self.least_share {
+            return None;
+        }
+        let splits = (of_tile - 1).div_ceil(least) + 1;
+        let scratch = ScratchNeed::Counted(tiles * splits * tile.block_m * tile.block_n * problem.dtype.bytes());
+        let k_per_split = steps.div_ceil(blocks) * tile.block_k;
+        Some(MatmulGrid {
+            tiles_m,
+            tiles_n,
+            splits,
+            k_per_split,
+            has_equal_shares: true,
+            blocks,
+            launched: blocks,
+            scratch,
         })
     }
 
@@ -375,7 +420,12 @@ impl MatmulTuning {
     fn time(&self, problem: &MatmulProblem, tile: &MatmulTile, grid: &MatmulGrid, device: &DeviceLimits) -> u128 {
         let blocks = grid.blocks.div_ceil(device.multiprocessors).max(tile.busy);
         let combining = if grid.splits > 1 { COMBINED * (grid.splits + 1) } else { 0 };
-        let steps = grid.k_per_split.min(problem.k) + self.overhead + combining;
+        // An equal share is mostly of two tiles.
+        let (along_k, overhead) = match grid.has_equal_shares {
+            true => (grid.k_per_split, 2 * self.overhead),
+            false => (grid.k_per_split.min(problem.k), self.overhead),
+        };
+        let steps = along_k + overhead + combining;
         let area = (tile.block_m * tile.block_n) as u128;
         let arrival = if grid.splits > 1 && tile.is_of_boxes() { ARRIVAL } else { 0 };
         blocks as u128 * area * steps as u128 * 100 / tile.efficiency as u128 + arrival

@@ -7,7 +7,7 @@ use gpu_array::{
 
 use super::{
     epilogue::EpilogueText,
-    launch::{self, MATMUL, PARAMS_TYPE, STACK, WARPS, program},
+    launch::{self, MATMUL, PARAMS_TYPE, SHARES, STACK, WARPS, program},
     params::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
     policy::{BOXES, MatmulPolicy, MatmulTuning},
     stack::{StackPolicy, TILES},
@@ -26,7 +26,7 @@ fn of_boxes(registry: Registry) -> Registry {
         [([across, across], false), ([along, along], false), ([across, along], false), ([along, across], true)];
     let largest = others.into_iter().map(|(orders, is_fused)| (BOXES[0], orders, is_fused));
     each.chain(largest).fold(registry, |registry, (tile, [load_a, load_b], is_fused)| {
-        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true };
+        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true, has_equal_shares: false };
         let epilogue = is_fused.then(|| EpilogueText::sample(PARAMS_TYPE, DType::F64));
         registry.with_sample(launch::BOXES.name, program(DType::F64, &policy, epilogue))
     })
@@ -47,13 +47,18 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         loads.map(|loads| (dtype, MatmulTuning::of(ARCH).tiles(dtype)[0], loads))
     });
     let registry = tiles.chain(others).fold(registry, |registry, (dtype, tile, [load_a, load_b])| {
-        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true };
+        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true, has_equal_shares: false };
         registry.with_sample(MATMUL.name, program(dtype, &policy, None))
+    });
+    let registry = MatmulTuning::of(ARCH).tiles(DType::F32).iter().fold(registry, |registry, &tile| {
+        let policy =
+            MatmulPolicy { tile, load_a: ALONG_K, load_b: ALONG_OUTER, is_c_packed: true, has_equal_shares: true };
+        registry.with_sample(SHARES.name, program(DType::F32, &policy, None))
     });
     let registry = [DType::F32, DType::F64].into_iter().fold(registry, |registry, dtype| {
         let load_a = if dtype == DType::F64 { ALONG_K } else { PACKS_ALONG_K };
         let tile = MatmulTuning::of(ARCH).tiles(dtype)[0];
-        let policy = MatmulPolicy { tile, load_a, load_b: PACKS, is_c_packed: true };
+        let policy = MatmulPolicy { tile, load_a, load_b: PACKS, is_c_packed: true, has_equal_shares: false };
         registry.with_sample(MATMUL.name, program(dtype, &policy, Some(EpilogueText::sample(PARAMS_TYPE, dtype))))
     });
     let registry = of_boxes(tensor_cores::samples::add_to(registry));

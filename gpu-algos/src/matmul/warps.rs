@@ -92,6 +92,7 @@ impl WarpPlan {
             tiles_n,
             splits: 1,
             k_per_split: k,
+            has_equal_shares: false,
             blocks: tiles,
             launched,
             scratch: ScratchNeed::None,

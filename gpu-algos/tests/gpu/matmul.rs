@@ -14,7 +14,8 @@ use gpu_algos::{
     reference,
 };
 use ndarray::{
-    Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix1, Ix2, Ix3, IxDyn, SliceInfoElem, arr0, array, s,
+    Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix1, Ix2, Ix3, IxDyn, SliceInfoElem, Zip, arr0, array,
+    s,
 };
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, same, tests};
 
@@ -25,6 +26,7 @@ pub const TESTS: &[Test<Device>] = tests![
     products_at_edges_of_tiles,
     products_of_several_tiles,
     products_of_a_line_more_than_whole_tiles,
+    products_of_equal_shares,
     products_of_every_layout,
     ranks_of_products_follow_numpy,
     products_of_stacks_are_broadcast,
@@ -173,6 +175,38 @@ pub fn products_of_a_line_more_than_whole_tiles(device: &Device) -> Outcome {
         let got = a.t().matmul(b.t()).eval()?.to_ndarray()?;
         let want = reference::matmul(&x.t(), &y.t())?;
         ensure!(got == want, "{case}: a product of i64 differs");
+    }
+    Ok(())
+}
+
+/// Shapes for which blocks have equal shares of all steps along k (`matmul_shares.cuh`): which they are is a test of gpu-algos' choices. Integers tell a
+/// step that is left out or taken twice, also one of small values.
+pub fn products_of_equal_shares(device: &Device) -> Outcome {
+    let mut rng = rng(48);
+    let shapes = match device.is_emulated() {
+        true => vec![[129, 1031, 129], [257, 800, 33]],
+        // In the last one a tile's first step begins a share that is rounded.
+        false => vec![[257, 1031, 4093], [257, 1024, 4096], [160, 1031, 7400]],
+    };
+    for [m, k, n] in shapes {
+        of_shapes::<f32>(device, &mut rng, &[m, k], &[k, n])?;
+        let case = format!("{m} x {k} x {n}");
+        let mut integers = |rows, columns| Array2::from_shape_simple_fn((rows, columns), || rng.next_u64() as i32);
+        let (x, y, c) = (integers(k, m), integers(n, k), integers(m, n));
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let mut sums = GpuArray::from_ndarray(device, &c)?;
+        gemm(3, a.t(), b.t(), -5, &mut sums)?;
+        let products = reference::matmul(&x.t(), &y.t())?;
+        let want = Zip::from(&products).and(&c).map_collect(|p, c| p.wrapping_mul(3).wrapping_sub(c.wrapping_mul(5)));
+        ensure!(sums.to_ndarray()? == want, "{case}: 3 a b - 5 c differs");
+        // The counters of tiles are 0 again.
+        let again = a.t().matmul(b.t()).eval()?.to_ndarray()?;
+        ensure!(again == products, "{case}: the next product differs");
+        let bias = Array1::from_iter((0..n as i32).map(|j| j % 7));
+        let on_bias = GpuArray::from_ndarray(device, &bias)?;
+        let applied = (a.t().matmul(b.t()) + &on_bias).maximum(0).eval()?.to_ndarray()?;
+        let want = Array2::from_shape_fn((m, n), |(i, j)| products[[i, j]].wrapping_add(bias[j]).max(0));
+        ensure!(applied == want, "{case}: the expression around the product differs");
     }
     Ok(())
 }

@@ -65,12 +65,16 @@ struct BlockPart {
     int64_t row, column;
     int64_t offsets[3]; // of c, a and b in the stack
 
-    // Part number `block` of all.
+    // Part number `block` of all, where each tile has `splits` blocks.
     template <class Params> __device__ __forceinline__
-    BlockPart(const Params &params, uint32_t block, int block_m, int block_n) {
+    BlockPart(const Params &params, uint32_t block, int block_m, int block_n)
         // Nothing is divided where there is nothing to divide: a division takes about 100 cycles.
-        split = 0, tile = block;
-        if (params.splits > 1) split = block % params.splits, tile = block / params.splits;
+        : BlockPart(params, params.splits > 1 ? block % params.splits : 0,
+                    params.splits > 1 ? block / params.splits : block, block_m, block_n) {}
+
+    template <class Params> __device__ __forceinline__
+    BlockPart(const Params &params, uint32_t split, uint32_t tile, int block_m, int block_n)
+        : split(split), tile(tile) {
         uint32_t matrix = 0, in_matrix = tile;
         if (params.batch_rank > 0) {
             const uint32_t tiles = params.tiles_m * params.tiles_n;
@@ -227,10 +231,11 @@ template <class T, class Tile, class Unit_ = CopyingUnit<T, Tile>> struct Sums {
         }
     }
 
-    // Adds the sums of all blocks of the tile in the order of k, and stores the results. They pass
-    // through few registers, a row at a time: with all rows at once the kernel spilled.
-    template <class Params> __device__ __forceinline__ void
-    store_combined(const Params &params, const BlockPart &part, const T *partials) {
+    // Adds the sums of all `splits` blocks of the tile in the order of k, and stores the results.
+    // They pass through few registers, a row at a time: with all rows at once the kernel spilled.
+    template <class Params>
+    __device__ __forceinline__ void store_combined(const Params &params, const BlockPart &part,
+                                                   uint32_t splits, const T *partials) {
         typedef typename EpilogueOf<Params>::type Epilogue;
         const Epilogue epilogue(params, part.tile);
 #pragma unroll 1
@@ -240,7 +245,7 @@ template <class T, class Tile, class Unit_ = CopyingUnit<T, Tile>> struct Sums {
 #pragma unroll
             for (int j = 0; j < Tile::THREAD_N; j++) all[j] = theirs[j * THREADS];
 #pragma unroll 4
-            for (uint32_t split = 1; split < params.splits; split++) {
+            for (uint32_t split = 1; split < splits; split++) {
 #pragma unroll
                 for (int j = 0; j < Tile::THREAD_N; j++)
                     all[j] += theirs[split * AREA + j * THREADS];
@@ -362,7 +367,7 @@ __global__ void __launch_bounds__(Sums<T, Tile>::THREADS, Tile::RESIDENT)
     uint32_t *counter = reinterpret_cast<uint32_t *>(params.scratch) + part.tile;
     sums.leave(partials, part.split);
     if (is_last_block(counter, params.splits, is_last[0], [](int) { __syncthreads(); }))
-        sums.store_combined(params, part, partials);
+        sums.store_combined(params, part, params.splits, partials);
 }
 
 } // namespace matmul

@@ -276,7 +276,7 @@ __device__ __forceinline__ void finish_part(BlockSums &sums, const Params &param
         met.wait(phase);
     };
     if (is_last_block(counter, params.splits, is_last, meet))
-        sums.store_combined(params, part, partials);
+        sums.store_combined(params, part, params.splits, partials);
 }
 
 template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT, class Params = MatmulParams<MAX_AXES>>
