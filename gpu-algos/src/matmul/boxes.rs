@@ -6,9 +6,9 @@ use gpu_array::{
 };
 
 use super::{
-    policy::MatmulTile,
     problem::MatmulProblem,
     tensor_cores::{BoxOrder, FactorLayout, HOPPER, MappedOperand},
+    tile::MatmulTile,
 };
 use crate::Result;
 

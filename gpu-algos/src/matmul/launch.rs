@@ -14,11 +14,12 @@ use super::{
     epilogue::{EPILOGUE, EpilogueText, PlacedEpilogue, ProductEpilogue},
     params::{PARAMS, check_text, launch},
     plan::{MatmulPlan, Wanted, choose, time_in_words},
-    policy::{MatmulPolicy, PACK_BYTES},
+    policy::MatmulPolicy,
     precision::{Precision, RequestedPrecision},
     problem::MatmulProblem,
     stack::StackPolicy,
     tensor_cores::{self, Products},
+    tile::PACK_BYTES,
     warps::WarpPlan,
 };
 use crate::{

@@ -70,6 +70,7 @@ pub(crate) mod samples;
 mod stack;
 mod tensor_cores;
 mod tensordot;
+mod tile;
 mod vectors;
 mod warps;
 

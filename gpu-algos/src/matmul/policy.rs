@@ -1,4 +1,4 @@
-//! Tiles and loads of a product: plain data, chosen from shape, strides, element type and device.
+//! The tile, grid and loads of a product: plain data, chosen from shape, strides, element type and device.
 
 use std::iter;
 
@@ -6,119 +6,13 @@ use gpu_array::{DType, gpu_driver::Arch};
 
 use super::{
     boxes::BoxedOperands,
-    params::{
-        ALONG_K, ALONG_OUTER, COUNTER_BYTES, CUDA_CORES, PACKS, PACKS_ALONG_K, TENSOR_CORES, TENSOR_CORES_OF_BOXES,
-    },
+    params::{ALONG_K, ALONG_OUTER, COUNTER_BYTES, CUDA_CORES, PACKS, PACKS_ALONG_K},
     plan::MatmulGrid,
     problem::MatmulProblem,
     tensor_cores::BoxOrder,
+    tile::{BOXES, COMPLEX, DOUBLE, MatmulTile, NARROW, PACK_BYTES, WIDE, WIDE_COMPLEX},
 };
 use crate::common::launch::{DeviceLimits, MOST_BLOCKS, ScratchNeed, tuned};
-
-/// The tile of a block, and the facts by which its speed is estimated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MatmulTile {
-    block_m: usize,
-    block_n: usize,
-    block_k: usize,
-    /// Sums of a thread: rows and columns.
-    thread_m: usize,
-    thread_n: usize,
-    /// Tiles in shared memory, those that are being copied among them.
-    stages: usize,
-    /// Blocks of a multiprocessor, for which the compiler limits registers.
-    resident: usize,
-    /// Blocks that keep a multiprocessor busy: fewer are not done sooner.
-    busy: usize,
-    /// Share of the arithmetic units that it uses, in percent.
-    efficiency: usize,
-    /// The units that multiply: `CUDA_CORES` or `TENSOR_CORES`.
-    unit: u32,
-}
-
-/// Bytes of a pack.
-pub(super) const PACK_BYTES: usize = 16;
-
-impl MatmulTile {
-    const fn new([block_m, block_n, block_k]: [usize; 3], (thread_m, thread_n): (usize, usize), stages: usize) -> Self {
-        Self {
-            block_m,
-            block_n,
-            block_k,
-            thread_m,
-            thread_n,
-            stages,
-            resident: 1,
-            busy: 1,
-            efficiency: 100,
-            unit: CUDA_CORES,
-        }
-    }
-
-    const fn on_tensor_cores(self) -> Self {
-        Self { unit: TENSOR_CORES, ..self }
-    }
-
-    const fn of_boxes(self) -> Self {
-        Self { unit: TENSOR_CORES_OF_BOXES, ..self }
-    }
-
-    const fn speed(self, resident: usize, busy: usize, efficiency: usize) -> Self {
-        Self { resident, busy, efficiency, ..self }
-    }
-
-    /// Rows and columns of threads in a warp.
-    fn warp(&self) -> (usize, usize) {
-        if self.unit != CUDA_CORES || self.block_n < 8 * self.thread_n { (8, 4) } else { (4, 8) }
-    }
-
-    /// Threads of a block.
-    pub(super) fn threads(&self) -> u32 {
-        let (rows, columns) = self.warp();
-        let warps = (self.block_m / (rows * self.thread_m)) * (self.block_n / (columns * self.thread_n));
-        // One warp copies; or a warpgroup, which gives its registers to the others.
-        let copying = match self.unit {
-            TENSOR_CORES_OF_BOXES if self.thread_m * self.thread_n > 32 => 4,
-            TENSOR_CORES_OF_BOXES => 1,
-            _ => 0,
-        };
-        32 * (warps + copying) as u32
-    }
-
-    /// Dynamic shared memory of a block.
-    pub(super) fn shared_bytes(&self, dtype: DType) -> usize {
-        if self.unit == TENSOR_CORES_OF_BOXES {
-            // Boxes begin at a multiple of 1024 bytes within.
-            return self.stages * self.block_k * (self.block_m + self.block_n) * dtype.bytes() + 1024;
-        }
-        let pad = if self.unit == TENSOR_CORES { 4 } else { PACK_BYTES / dtype.bytes() };
-        self.stages * self.block_k * (self.block_m + self.block_n + 2 * pad) * dtype.bytes()
-    }
-
-    /// Rows and columns.
-    pub(super) fn area(&self) -> [usize; 2] {
-        [self.block_m, self.block_n]
-    }
-
-    pub(super) fn is_of_boxes(&self) -> bool {
-        self.unit == TENSOR_CORES_OF_BOXES
-    }
-
-    /// The C++ type.
-    pub(super) fn text(&self) -> String {
-        let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, unit, .. } = self;
-        format!(
-            "gpu::matmul::MatmulTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {resident}, {unit}>"
-        )
-    }
-
-    /// The fields of the C++ type, for a key.
-    fn key(&self) -> [u64; 3] {
-        let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, unit, .. } = *self;
-        let pair = |high: usize, low: usize| (high as u64) << 32 | low as u64;
-        [pair(block_m, block_n), pair(block_k, stages << 8 | resident), pair(thread_m << 8 | thread_n, unit as usize)]
-    }
-}
 
 /// The kernel's template arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,82 +115,6 @@ pub(super) struct MatmulTuning {
     /// The fewest values along k for which a block shares a tile with others.
     least_share: usize,
 }
-
-/// The largest tile has 16 x 8 sums of a thread: 128 multiplications for 6 accesses of 16 bytes to shared memory. About one multiplication in
-/// seven has its operands in one bank of registers (counted in the machine code of NVRTC 13.0, sm_90), more where the sums of a row are not walked to
-/// and fro; its bound was not profiled.
-///
-/// H200, of cuBLAS 13.1's speed: 1.02, 1.06, 0.97 and 1.02 at 4096 (neither, a, b, both transposed), 1.03 at 8192, 1.06 at 1024 (64 x 128, two blocks
-/// a tile). At 4096: 0.94 with 32 steps along k and two stages, 0.93 with two blocks of 128 x 128 a multiprocessor, 0.96 without fragments that are
-/// read ahead.
-///
-/// H200, the time of flat products in us, with the launch: 8192 x 32 results of 8192 terms 145 (128 x 32, six blocks a tile; four 159, 8 x 8 sums of a
-/// thread 154, 256 x 32 156), 257 x 4093 of 1031 terms 80 (32 x 256, three blocks a tile; 64 x 128 86 to 88), 131072 x 64 of 64 terms 48 to 50 (128 x
-/// 64, 64 x 64 and 256 x 64 alike). 257 x 4093 with the last row as a reduction, in a launch of its own, 100.
-const NARROW: &[MatmulTile] = &[
-    MatmulTile::new([128, 256, 16], (16, 8), 3).speed(1, 1, 96),
-    MatmulTile::new([128, 128, 16], (8, 8), 3).speed(1, 1, 88),
-    MatmulTile::new([64, 128, 16], (8, 8), 3).speed(2, 2, 89),
-    MatmulTile::new([32, 256, 16], (8, 8), 3).speed(3, 2, 92),
-    MatmulTile::new([128, 64, 16], (8, 8), 3).speed(3, 2, 80),
-    MatmulTile::new([64, 64, 16], (8, 4), 3).speed(4, 2, 72),
-    MatmulTile::new([128, 32, 16], (8, 4), 4).speed(4, 3, 70),
-    MatmulTile::new([32, 64, 16], (4, 4), 4).speed(4, 2, 64),
-    MatmulTile::new([32, 32, 16], (4, 4), 4).speed(8, 4, 55),
-    MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 45),
-];
-/// Integers of 8 bytes, and f64 where tensor cores do not know it.
-const WIDE: &[MatmulTile] = &[
-    MatmulTile::new([128, 128, 8], (8, 8), 3).speed(1, 1, 90),
-    MatmulTile::new([64, 64, 8], (8, 4), 3).speed(4, 2, 80),
-    MatmulTile::new([32, 32, 8], (4, 4), 3).speed(8, 4, 60),
-    MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 50),
-];
-/// H200, of cuBLAS 13.1's speed: 0.93, 0.92, 0.86 and 0.90 at 4096 (neither, a, b, both transposed), 0.93 at 8192, 0.88 at 1024, 1.11 at 512. Warps of
-/// 64 x 32 instead of 32 x 64 reach 0.94, 0.89, 0.88 and 0.91 at 4096, warps of 32 x 32 0.69, 32 steps along k 0.75, and packs along k that stand
-/// together in shared memory 0.83 (neither transposed) and 0.74 (b transposed). Without fragments that are read ahead it is 0.61 to 0.65. Instructions
-/// of 8 values along k in place of 4 take 1.1 to 1.4 times as long. 512 x 512 takes 13.6 us with 64 x 32, 14.3 with 64 x 64 and two blocks a tile.
-const DOUBLE: &[MatmulTile] = &[
-    MatmulTile::new([128, 128, 16], (4, 16), 3).speed(1, 1, 95).on_tensor_cores(),
-    MatmulTile::new([64, 128, 16], (4, 8), 4).speed(1, 1, 90).on_tensor_cores(),
-    MatmulTile::new([64, 64, 16], (4, 8), 3).speed(2, 1, 72).on_tensor_cores(),
-    MatmulTile::new([64, 32, 16], (4, 4), 4).speed(3, 1, 66).on_tensor_cores(),
-    MatmulTile::new([32, 64, 16], (2, 4), 4).speed(2, 1, 60).on_tensor_cores(),
-    MatmulTile::new([32, 32, 16], (2, 4), 4).speed(4, 2, 50).on_tensor_cores(),
-];
-
-/// f64 on Hopper, where a warp of its own copies boxes of both operands.
-///
-/// H200, of cuBLAS 13.1's speed, one round: 1.10 at 512 (7.15 us, cuBLAS 7.90), 0.98 at 1024 (40.7 and 40.0), 1.02 at 4096 (2.24 ms and 2.29) and 1.02 at
-/// 8192 (19.2 and 19.6 ms). With pointers in place of `gpu::SharedAddress` NVRTC computes addresses of 32 bits with 64, and the loop of the largest tile has
-/// 263 instructions in place of 164, with 32 values along k 480 in place of 299, of which 72 are loads of spilled registers: 1.04, 0.93, 0.95 and 0.96 with 16
-/// values along k. The efficiencies are the slopes of a program of its own: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of
-/// 32 x 32 (one alone 1.13); begin and end are 2 to 4 us. Warps of 16 x 16 read as many bytes of shared memory as there are cycles for.
-///
-/// Tried: products of 4, 8 and 16 values along k have the same times at 4096, 16 spill there; 512 takes 9.6, 9.5 and 8.5 us, and 7.3 with 32 in place of
-/// 16 values along k a stage. Copies by a thread of a warp that multiplies: 512 9.4, 1024 53, 4096 3.1 ms, with two blocks of 128 x 64 a multiprocessor
-/// 2.6 ms. Four warps in place of eight: 512 8.4, 1024 46. Clusters of two that share boxes: 512 21, 1024 61, 4096 2.7 ms. 64 x 64 with two parts of k
-/// that a cluster adds in shared memory: 512 9.0. Pairs read at once need moves of registers for products of 8.
-pub(super) const BOXES: &[MatmulTile] = &[
-    MatmulTile::new([128, 128, 32], (8, 8), 3).speed(1, 1, 99).of_boxes(),
-    MatmulTile::new([64, 128, 32], (4, 8), 4).speed(1, 1, 97).of_boxes(),
-    MatmulTile::new([64, 64, 32], (4, 4), 6).speed(1, 1, 91).of_boxes(),
-    MatmulTile::new([64, 32, 32], (2, 4), 8).speed(1, 1, 78).of_boxes(),
-    MatmulTile::new([32, 32, 32], (2, 4), 6).speed(2, 1, 77).of_boxes(),
-];
-
-/// A product of complex numbers is four of real ones, so they need less of shared memory than those.
-const COMPLEX: &[MatmulTile] = &[
-    MatmulTile::new([128, 64, 8], (8, 8), 3).speed(1, 1, 90),
-    MatmulTile::new([64, 64, 8], (8, 4), 3).speed(2, 1, 84),
-    MatmulTile::new([32, 32, 8], (4, 4), 3).speed(8, 4, 60),
-    MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 50),
-];
-const WIDE_COMPLEX: &[MatmulTile] = &[
-    MatmulTile::new([64, 64, 8], (4, 4), 3).speed(1, 1, 90),
-    MatmulTile::new([32, 32, 8], (4, 4), 3).speed(4, 2, 70),
-    MatmulTile::new([16, 32, 8], (2, 4), 3).speed(8, 4, 50),
-];
 
 const SM_80: MatmulTuning = MatmulTuning {
     narrow: NARROW,
@@ -435,6 +253,7 @@ impl MatmulTuning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matmul::params::TENSOR_CORES;
 
     #[test]
     fn threads_have_equal_shares_of_the_copies_of_every_load() {

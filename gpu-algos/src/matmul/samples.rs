@@ -9,9 +9,10 @@ use super::{
     epilogue::EpilogueText,
     launch::{self, MATMUL, PARAMS_TYPE, SHARES, STACK, WARPS, program},
     params::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
-    policy::{BOXES, MatmulPolicy, MatmulTuning},
+    policy::{MatmulPolicy, MatmulTuning},
     stack::{StackPolicy, TILES},
     tensor_cores::{self, BoxOrder},
+    tile::BOXES,
     warps,
 };
 

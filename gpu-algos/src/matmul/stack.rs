@@ -11,8 +11,9 @@ use smallvec::SmallVec;
 use super::{
     launch::{STACK, program_of},
     params::{SCRATCH_WORD, params_of},
-    policy::{PACK_BYTES, cuda_element, element_key},
+    policy::{cuda_element, element_key},
     problem::MatmulProblem,
+    tile::PACK_BYTES,
 };
 use crate::{
     Result,

@@ -10,8 +10,9 @@ use super::{
     launch::{MATMUL, WARPS, program_of},
     params::{SCRATCH_WORD, params_of},
     plan::MatmulGrid,
-    policy::{PACK_BYTES, cuda_element, element_key},
+    policy::{cuda_element, element_key},
     problem::MatmulProblem,
+    tile::PACK_BYTES,
 };
 use crate::{
     Result,

@@ -232,28 +232,38 @@ template <class T, class Tile, class Unit_ = CopyingUnit<T, Tile>> struct Sums {
     }
 
     // Adds the sums of all `splits` blocks of the tile in the order of k, and stores the results.
-    // They pass through few registers, a row at a time: with all rows at once the kernel spilled.
+    // They pass through registers a few rows at a time: with one, a thread waits for each of its
+    // rows, and with all the kernel spilled.
     template <class Params>
     __device__ __forceinline__ void store_combined(const Params &params, const BlockPart &part,
                                                    uint32_t splits, const T *partials) {
         typedef typename EpilogueOf<Params>::type Epilogue;
+        constexpr int FITTING = 128 / (Tile::THREAD_N * int(sizeof(T)));
+        constexpr int MOST = FITTING < Tile::THREAD_M ? FITTING : Tile::THREAD_M;
+        constexpr int ROWS = MOST > 1 ? MOST : 1;
+        static_assert(Tile::THREAD_M % ROWS == 0, "whole groups of rows");
         const Epilogue epilogue(params, part.tile);
 #pragma unroll 1
-        for (int i = 0; i < Tile::THREAD_M; i++) {
+        for (int i = 0; i < Tile::THREAD_M; i += ROWS) {
             const T *theirs = partials + i * Tile::THREAD_N * THREADS + threadIdx.x;
-            T all[Tile::THREAD_N];
+            T all[ROWS][Tile::THREAD_N];
 #pragma unroll
-            for (int j = 0; j < Tile::THREAD_N; j++) all[j] = theirs[j * THREADS];
-#pragma unroll 4
+            for (int at = 0; at < ROWS * Tile::THREAD_N; at++)
+                all[at / Tile::THREAD_N][at % Tile::THREAD_N] = theirs[at * THREADS];
+#pragma unroll 1
             for (uint32_t split = 1; split < splits; split++) {
+                theirs += AREA;
 #pragma unroll
-                for (int j = 0; j < Tile::THREAD_N; j++)
-                    all[j] += theirs[split * AREA + j * THREADS];
+                for (int at = 0; at < ROWS * Tile::THREAD_N; at++)
+                    all[at / Tile::THREAD_N][at % Tile::THREAD_N] += theirs[at * THREADS];
             }
-            if constexpr (Epilogue::IS_FUSED) {
-                store_applied<1, false>(params, part, epilogue, i, &all);
-            } else {
-                store_row(params, part, i, all);
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                if constexpr (Epilogue::IS_FUSED) {
+                    store_applied<1, false>(params, part, epilogue, i + r, all + r);
+                } else {
+                    store_row(params, part, i + r, all[r]);
+                }
             }
         }
     }
