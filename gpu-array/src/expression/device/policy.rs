@@ -139,9 +139,9 @@ fn longest(code: &Code<'_>, read: impl Iterator<Item = DType>) -> usize {
     read.chain(outputs).map(DType::bytes).max().unwrap_or(1)
 }
 
-/// Whether nothing is read. A thread then computes all the while: `arange` of 2^28 numbers of f32, each by way of f64, took an H200 255 us with one pack
-/// a thread and 243 us with four; fills take 1 % longer with four. An exact sum of two f64 in place of the conversion of each place: 289 us where the
-/// conversion took 253.
+/// Whether nothing is read. A thread then computes all the while: `arange` of 2^28 numbers of f32 by way of f64 took an H200 255 us with one pack a thread
+/// and 243 us with four; fills take 1 % longer with four. An exact sum of two f64 in place of the conversion of each place took 289 us, integers of 64
+/// bits 260, and those of 32 bits, which `arange` takes where all values fit, 230.5: 1.02 of the speed of fills.
 fn writes_alone(code: &Code<'_>) -> bool {
     code.tables.is_empty() && code.leaves.iter().all(|leaf| matches!(leaf.memory, LeafMemory::Nowhere))
 }
