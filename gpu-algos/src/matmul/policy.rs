@@ -136,8 +136,8 @@ const SPLITS: [usize; 18] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 
 /// Steps along k that a block could take while it adds the sums of another one.
 const COMBINED: usize = 8;
 
-/// Multiplications that a multiprocessor could do while blocks of boxes that share a tile leave their sums and arrive: about a microsecond. The other tiles
-/// were tuned without it.
+/// Multiplications that a multiprocessor could do while blocks of boxes that share a tile, or those of equal shares, leave their sums and arrive: about a
+/// microsecond. The other grids were tuned without it.
 const ARRIVAL: u128 = 250_000;
 
 impl MatmulTuning {
@@ -245,7 +245,8 @@ impl MatmulTuning {
         };
         let steps = along_k + overhead + combining;
         let area = (tile.block_m * tile.block_n) as u128;
-        let arrival = if grid.splits > 1 && tile.is_of_boxes() { ARRIVAL } else { 0 };
+        let has_arrivals = grid.has_equal_shares || grid.splits > 1 && tile.is_of_boxes();
+        let arrival = if has_arrivals { ARRIVAL } else { 0 };
         blocks as u128 * area * steps as u128 * 100 / tile.efficiency as u128 + arrival
     }
 }

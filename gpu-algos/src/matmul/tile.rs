@@ -117,9 +117,10 @@ impl MatmulTile {
 /// a tile). At 4096: 0.94 with 32 steps along k and two stages, 0.93 with two blocks of 128 x 128 a multiprocessor, 0.96 without fragments that are
 /// read ahead.
 ///
-/// H200, the time of flat products in us, with the launch: 8192 x 32 results of 8192 terms 145 (128 x 32, six blocks a tile; four 159, 8 x 8 sums of a
-/// thread 154, 256 x 32 156), 257 x 4093 of 1031 terms 80 (32 x 256, three blocks a tile; 64 x 128 86 to 88), 131072 x 64 of 64 terms 48 to 50 (128 x
-/// 64, 64 x 64 and 256 x 64 alike). 257 x 4093 with the last row as a reduction, in a launch of its own, 100.
+/// H200, the time of flat products in us: 8192 x 32 results of 8192 terms 138 (128 x 32, six blocks a tile; four 159, 8 x 8 sums of a thread 154, 256 x
+/// 32 156; 146 where the sums of blocks were added a row at a time), 257 x 4093 of 1031 terms 66 (32 x 256, equal shares; 68 with sums added a row at a
+/// time; three blocks a tile 78, 64 x 128 86 to 88), 131072 x 64 of 64 terms 48 to 50 (128 x 64, 64 x 64 and 256 x 64 alike). 257 x 4093 with the last
+/// row as a reduction, in a launch of its own, 100.
 pub(super) const NARROW: &[MatmulTile] = &[
     MatmulTile::new([128, 256, 16], (16, 8), 3).speed(1, 1, 96),
     MatmulTile::new([128, 128, 16], (8, 8), 3).speed(1, 1, 88),
