@@ -1,6 +1,6 @@
 //! The traits of the crate approx: arrays that are nearly equal.
 
-use approx::{AbsDiffEq, RelativeEq};
+use approx::{AbsDiffEq, RelativeEq, UlpsEq};
 use ndarray::{Array, Dimension};
 
 use crate::{Element, GpuArray};
@@ -81,5 +81,27 @@ impl<T: Element + RelativeEq<Epsilon: Clone>, D: Dimension> RelativeEq<Array<T, 
 
     fn relative_eq(&self, other: &Array<T, D>, epsilon: T::Epsilon, max_relative: T::Epsilon) -> bool {
         self.to_ndarray().is_ok_and(|own| own.relative_eq(other, epsilon, max_relative))
+    }
+}
+
+/// Compares as [`AbsDiffEq`] does, by units in the last place.
+impl<T: Element + UlpsEq<Epsilon: Clone>, D: Dimension> UlpsEq for GpuArray<T, D> {
+    fn default_max_ulps() -> u32 {
+        T::default_max_ulps()
+    }
+
+    fn ulps_eq(&self, other: &Self, epsilon: T::Epsilon, max_ulps: u32) -> bool {
+        copies(self, other).is_some_and(|(a, b)| a.ulps_eq(&b, epsilon, max_ulps))
+    }
+}
+
+/// Compares as two arrays on a device are compared.
+impl<T: Element + UlpsEq<Epsilon: Clone>, D: Dimension> UlpsEq<Array<T, D>> for GpuArray<T, D> {
+    fn default_max_ulps() -> u32 {
+        T::default_max_ulps()
+    }
+
+    fn ulps_eq(&self, other: &Array<T, D>, epsilon: T::Epsilon, max_ulps: u32) -> bool {
+        self.to_ndarray().is_ok_and(|own| own.ulps_eq(other, epsilon, max_ulps))
     }
 }

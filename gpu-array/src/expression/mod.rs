@@ -82,6 +82,6 @@ pub(crate) use syntax::as_i64;
 pub use syntax::{
     Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values,
     arange, complex, constant, diag, diff, diff_n, eval_all, eye, eye_of, flip, gather, host, host_owned, index,
-    linspace, linspace_without_end, outer, pad, precompile, promoted, repeat, roll, source, take, take_along_axis,
-    take_axis, tile, tril, triu, where_,
+    linspace, linspace_without_end, outer, pad, precompile, promoted, ravel_multi_index, repeat, roll, source, take,
+    take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
 };

@@ -78,7 +78,7 @@ fn archives_come_back(device: &Device) -> Outcome {
 }
 
 fn arrays_are_nearly_equal(device: &Device) -> Outcome {
-    use approx::{abs_diff_eq, relative_eq};
+    use approx::{abs_diff_eq, relative_eq, ulps_eq};
     let x = GpuArray::from_ndarray(device, &array![1.0f64, 100.0])?;
     let near = GpuArray::from_ndarray(device, &array![1.0f64 + 1e-12, 100.0 + 1e-12])?;
     ensure!(abs_diff_eq!(x, near, epsilon = 1e-11) && !abs_diff_eq!(x, near));
@@ -86,6 +86,13 @@ fn arrays_are_nearly_equal(device: &Device) -> Outcome {
     let host = near.to_ndarray()?;
     ensure!(abs_diff_eq!(x, host, epsilon = 1e-11) && !abs_diff_eq!(x, host));
     ensure!(relative_eq!(x, host, max_relative = 1e-11) && x != host && near == host && near == near.try_clone()?);
+    let next = x.to_ndarray()?.mapv(f64::next_up);
+    let on_device = GpuArray::from_ndarray(device, &next)?;
+    ensure!(ulps_eq!(x, next, epsilon = 0.0, max_ulps = 1) && !ulps_eq!(x, next, epsilon = 0.0, max_ulps = 0));
+    ensure!(ulps_eq!(x, on_device, epsilon = 0.0, max_ulps = 1) && !ulps_eq!(x, near, epsilon = 0.0, max_ulps = 1));
+    let z = GpuArray::from_ndarray(device, &array![Complex::new(1.0f64, -2.0)])?;
+    let turned = array![Complex::new(1.0f64, -2.0 + 1e-12)];
+    ensure!(abs_diff_eq!(z, turned, epsilon = 1e-11) && !abs_diff_eq!(z, turned, epsilon = 1e-13));
     let longer = GpuArray::from_ndarray(device, &array![1.0f64, 100.0, 0.0])?;
     ensure!(!abs_diff_eq!(x, longer, epsilon = 1e9));
     let mut broken = x.try_clone()?;

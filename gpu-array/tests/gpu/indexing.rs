@@ -2,7 +2,7 @@
 
 use gpu_array::{
     ArrayError, Complex, Element, GpuArray,
-    expression::{Outside, flip, host, roll, take_along_axis, take_axis},
+    expression::{Outside, flip, gather, host, ravel_multi_index, roll, take_along_axis, take_axis, unravel_index},
     f16,
 };
 use gpu_driver::Device;
@@ -14,8 +14,33 @@ pub const TESTS: &[Test<Device>] = tests![
     whole_rows_are_taken,
     rows_of_tables_in_expressions,
     lines_have_places_of_their_own,
+    places_have_coordinates,
     wrong_places_are_errors
 ];
+
+/// Each place of a shape, forth and back; those outside have a first coordinate outside of its axis.
+fn places_have_coordinates(device: &Device) -> Outcome {
+    let h = Array3::from_shape_fn((4, 5, 6), |(i, j, k)| (100 * i + 10 * j + k) as i32);
+    let places = Array1::from_iter((0..120u8).rev());
+    let (x, p) = (GpuArray::from_ndarray(device, &h)?, GpuArray::from_ndarray(device, &places)?);
+    let want = places.mapv(|p| 100 * i32::from(p / 30) + 10 * i32::from(p / 6 % 5) + i32::from(p % 6));
+    ensure_eq!(gather(&x, &unravel_index(&p, h.dim()), Outside::Clip).eval()?.to_ndarray()?, want);
+    ensure_eq!(gather(host(&h), &unravel_index(host(&places), h.dim()), Outside::Clip).eval()?, want);
+    let coordinates = unravel_index(&p, h.dim());
+    let back = ravel_multi_index(&coordinates, h.dim()).eval()?.to_ndarray()?;
+    ensure_eq!(back, places.mapv(i64::from));
+    let outside = array![-1i64, -121, 119, 120, 240, i64::MAX];
+    let first = &unravel_index(host(&outside), h.dim())[0].eval()?;
+    ensure!(first.iter().map(|i| (0..4).contains(i)).eq([false, false, true, false, false, false]), "{first}");
+    let taken = gather(host(&h), &unravel_index(host(&outside), h.dim()), Outside::Value(-7)).eval()?;
+    ensure_eq!(taken, array![-7, -7, 345, -7, -7, -7]);
+    // The only coordinate of one axis is the place; no axis has none; a coordinate too few is told.
+    ensure_eq!(unravel_index(host(&outside), 7)[0].eval()?, outside);
+    ensure!(unravel_index(host(&outside), ()).is_empty());
+    let few = ravel_multi_index(&coordinates[1..], h.dim()).eval().err();
+    ensure!(matches!(few, Some(ArrayError::Ndim { expected: 3, got: 2, .. })), "{few:?}");
+    Ok(())
+}
 
 fn rows_and_columns_are_taken(device: &Device) -> Outcome {
     let h = Array3::from_shape_fn((4, 5, 6), |(i, j, k)| (100 * i + 10 * j + k) as f32);

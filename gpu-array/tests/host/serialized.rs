@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use gpu_array::GpuArray;
+use gpu_array::{GpuArray, f16};
 use gpu_driver::emulated::Emulated;
-use ndarray::{Array2, array};
+use ndarray::{Array1, Array2, array};
 
 #[test]
 fn json_has_the_form_of_ndarray() -> Result<(), Box<dyn Error>> {
@@ -15,6 +15,9 @@ fn json_has_the_form_of_ndarray() -> Result<(), Box<dyn Error>> {
     assert_eq!(text, serde_json::to_string(&host.t().as_standard_layout().to_owned())?);
     let back: Array2<f32> = serde_json::from_str(&text)?;
     assert_eq!(back, host.t());
+    let halves = array![f16::from_f32(1.5), f16::NEG_INFINITY];
+    let text = serde_json::to_string(&GpuArray::from_ndarray(&device, &halves)?)?;
+    assert_eq!(serde_json::from_str::<Array1<f16>>(&text)?, halves);
     // A copy that fails is an error of the serializer.
     let mut broken = GpuArray::<f32, _>::zeros(&device, 3)?;
     broken += &GpuArray::<f32, _>::zeros(&device, 5)?;

@@ -6,8 +6,8 @@ use gpu_algos::{
     gpu_array::{
         GpuArray, concatenate,
         expression::{
-            Outside, diag, diff, diff_n, eye_of, flip, index, outer, pad, repeat, roll, take, take_along_axis,
-            take_axis, tile, tril, triu, where_,
+            Outside, diag, diff, diff_n, eye_of, flip, index, outer, pad, ravel_multi_index, repeat, roll, take,
+            take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
         },
         hstack, meshgrid, stack, vstack,
     },
@@ -35,6 +35,9 @@ pub fn moved(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.diff(v)" => diff(v, Axis(0));
         "np.diff(x, axis=1)" => diff(x, Axis(1));
         "np.diff(i, n=2, axis=1)" => diff_n(i, 2, Axis(1));
+        "np.unravel_index(i % 12, (3, 4))[0]" => unravel_index(i % 12, (3, 4)).swap_remove(0);
+        "np.unravel_index(i % 12, (3, 2, 2))[1]" => unravel_index(i % 12, (3, 2, 2)).swap_remove(1);
+        "np.ravel_multi_index((i % 3, i % 4), (3, 4))" => ravel_multi_index(&[i % 3, i % 4], (3, 4));
         "np.tril(x)" => tril(x, 0);
         "np.triu(x, 1)" => triu(x, 1);
         "np.diag(v, 1)" => diag(v, 1);

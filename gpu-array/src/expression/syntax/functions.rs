@@ -214,8 +214,16 @@ macro_rules! functions {
                 if T::DTYPE.is_complex() { of_same(Op::Conj, x) } else { x }
             }
 
+            /// NumPy's name of [`arg`](Self::arg).
+            #[must_use = "it is computed by `eval`"]
+            pub fn angle<$($life)*>($($ref)* $self) -> Expr<'a, T::Real, D, $place>
+            where
+                T: ComplexNumber,
+            {
+                $self.arg()
+            }
+
             /// The angle of complex numbers in radians, from -pi to pi: [`atan2`](Self::atan2) of imaginary and real part.
-            #[doc(alias = "angle")]
             #[must_use = "it is computed by `eval`"]
             pub fn arg<$($life)*>($($ref)* $self) -> Expr<'a, T::Real, D, $place>
             where

@@ -17,6 +17,7 @@ mod matrices;
 mod operators;
 mod precompile;
 mod scalars;
+mod unravel;
 
 pub use along::{take_along_axis, take_axis};
 pub use arrays::{constant, host, host_owned};
@@ -31,3 +32,4 @@ pub use make::{
 pub use matrices::{diag, eye, eye_of, outer, tril, triu};
 pub use precompile::{Precompile, precompile};
 pub use scalars::promoted;
+pub use unravel::{ravel_multi_index, unravel_index};
