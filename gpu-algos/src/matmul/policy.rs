@@ -213,8 +213,9 @@ impl MatmulTuning {
     ) -> Option<MatmulGrid> {
         let (blocks, of_tile) = (device.multiprocessors * tile.resident, problem.k.div_ceil(tile.block_k));
         let steps = tiles.checked_mul(of_tile)?;
-        // The kernel multiplies steps by blocks in 32 bits.
-        let is_counted = steps.checked_add(1)?.checked_mul(blocks)? < 1 << 32;
+        // The kernel multiplies steps by blocks, and counts along k, in 32 bits.
+        let counted = [steps.checked_add(1)?.checked_mul(blocks)?, of_tile.checked_mul(tile.block_k)?];
+        let is_counted = counted.iter().all(|&number| number < 1 << 32);
         let least = steps / blocks;
         if !is_counted || least * tile.block_k < self.least_share {
             return None;
