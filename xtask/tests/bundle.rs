@@ -199,10 +199,13 @@ fn tools_that_find_nothing_are_added_to_the_evidence() {
     let evidence = bundle.evidence().unwrap();
     assert_eq!(of(&evidence, "tool"), ["memcheck", "racecheck"]);
     assert_eq!(of(&evidence, "passed"), [1, 1]);
-    let skipped = of(&evidence, "skipped");
-    let names: Vec<_> = skipped[0].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    assert_eq!(names.len(), 4, "{names:?}");
-    assert!(names.starts_with(&["device::error_", "device::fault_"]), "{names:?}");
+    let skipped = [
+        "device::error_",
+        "device::fault_",
+        "device::short_calls_are_timed_in_graphs",
+        "device::eight_processes_start_with_one_cache",
+    ];
+    assert_eq!(of(&evidence, "skipped")[0], json!(skipped));
     // A part is recorded as one, beside the whole.
     assert!(bundle.xtask(&["sanitize", "fill"], &[]).ok);
     assert!(

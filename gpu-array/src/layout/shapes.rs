@@ -28,7 +28,7 @@ pub(crate) fn broadcast_strides(shape: &[usize], strides: &[isize], rank: usize)
     wide
 }
 
-/// The strides of an array without gaps, in C or Fortran order.
+/// The strides of an array without gaps, in C or Fortran order. Of a shape that no array has they wrap.
 pub(crate) fn dense_strides(shape: &[usize], fortran: bool) -> Strides {
     let rank = shape.len();
     let mut strides: Strides = SmallVec::from_elem(0, rank);
@@ -36,7 +36,7 @@ pub(crate) fn dense_strides(shape: &[usize], fortran: bool) -> Strides {
     for step in 0..rank {
         let axis = if fortran { step } else { rank - 1 - step };
         strides[axis] = next;
-        next *= shape[axis].max(1) as isize;
+        next = next.wrapping_mul(shape[axis].max(1) as isize);
     }
     strides
 }

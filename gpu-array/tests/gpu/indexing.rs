@@ -37,6 +37,8 @@ fn places_have_coordinates(device: &Device) -> Outcome {
     // The only coordinate of one axis is the place; no axis has none; a coordinate too few is told.
     ensure_eq!(unravel_index(host(&outside), 7)[0].eval()?, outside);
     ensure!(unravel_index(host(&outside), ()).is_empty());
+    // Of a shape that no array has, nothing panics.
+    ensure_eq!(unravel_index(host(&outside), [usize::MAX, 1 << 40, 1 << 40, 2]).len(), 4);
     let few = ravel_multi_index(&coordinates[1..], h.dim()).eval().err();
     ensure!(matches!(few, Some(ArrayError::Ndim { expected: 3, got: 2, .. })), "{few:?}");
     Ok(())

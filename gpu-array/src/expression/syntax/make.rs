@@ -258,7 +258,7 @@ where
     Expr::of(build().unwrap_or_else(|error| Value::failed(error, A::Elem::DTYPE)))
 }
 
-fn integers<'a>(op: Op, a: Value<'a>, b: i64) -> Value<'a> {
+pub(super) fn integers<'a>(op: Op, a: Value<'a>, b: i64) -> Value<'a> {
     Value::binary(op, DType::I64, DType::I64, a, Value::scalar(b))
 }
 

@@ -4,30 +4,14 @@ use ndarray::{Dimension, IntoDimension};
 
 use super::{
     expr::{Expr, IntoExpr},
-    make::as_i64,
+    make::{as_i64, integers},
 };
 use crate::{
     ArrayError, DType, Element,
     element::Integer,
     expression::graph::{Op, Value},
+    layout::dense_strides,
 };
-
-fn integers<'a>(op: Op, a: Value<'a>, b: i64) -> Value<'a> {
-    Value::binary(op, DType::I64, DType::I64, a, Value::scalar(b))
-}
-
-/// From one place along each axis to the next, in C order.
-fn strides(lengths: &[usize]) -> Vec<i64> {
-    let mut stride = 1i64;
-    let backwards = lengths.iter().rev().map(|&length| {
-        let here = stride;
-        stride = stride.wrapping_mul(length as i64);
-        here
-    });
-    let mut strides: Vec<_> = backwards.collect();
-    strides.reverse();
-    strides
-}
 
 /// The coordinates of places that are counted in C order through `shape`, an expression for each axis: NumPy's `unravel_index`.
 ///
@@ -48,11 +32,11 @@ where
     A: IntoExpr<'a, Elem: Integer>,
 {
     let (places, dim) = (as_i64(&places.into_expr().value, A::Elem::DTYPE), shape.into_dimension());
-    let along = |(axis, (&length, stride)): (usize, (&usize, i64))| {
-        let whole = integers(Op::FloorDivide, places.clone(), stride);
+    let along = |(axis, (&length, stride)): (usize, (&usize, isize))| {
+        let whole = integers(Op::FloorDivide, places.clone(), stride as i64);
         Expr::of(if axis == 0 { whole } else { integers(Op::Wrap, whole, length as i64) })
     };
-    dim.slice().iter().zip(strides(dim.slice())).enumerate().map(along).collect()
+    dim.slice().iter().zip(dense_strides(dim.slice(), false)).enumerate().map(along).collect()
 }
 
 /// The places of coordinates, counted in C order through `shape`: NumPy's `ravel_multi_index`, the inverse of [`unravel_index`].
@@ -77,8 +61,9 @@ pub fn ravel_multi_index<'a, I: Integer, D: Dimension, P: super::Backend>(
     shape: impl IntoDimension,
 ) -> Expr<'a, i64, D, P> {
     let dim = shape.into_dimension();
-    let steps = coordinates.iter().zip(strides(dim.slice()));
-    let steps = steps.map(|(coordinate, stride)| integers(Op::Multiply, as_i64(&coordinate.value, I::DTYPE), stride));
+    let steps = coordinates.iter().zip(dense_strides(dim.slice(), false));
+    let steps =
+        steps.map(|(coordinate, stride)| integers(Op::Multiply, as_i64(&coordinate.value, I::DTYPE), stride as i64));
     let sum = steps.reduce(|sum, step| Value::binary(Op::Add, DType::I64, DType::I64, sum, step));
     let (expected, got) = (dim.ndim(), coordinates.len());
     let wrong = || Value::failed(ArrayError::Ndim { op: "ravel_multi_index", expected, got }, DType::I64);
