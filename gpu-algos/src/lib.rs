@@ -1,8 +1,8 @@
 //! Reductions, scans, selections and matrix products over whole arrays.
 //!
 //! The crate has [reductions](Reductions) and [scans](Scans) on a GPU, over all axes or some, in one kernel with the expression that they read;
-//! [selections](select) of the values that a mask selects; [sums at indices](AddAt), NumPy's `add.at`; [matrix products](mod@matmul) of any layout, and
-//! [sums of products by labels](mod@einsum), NumPy's `einsum`;
+//! [selections](select) of the values that a mask selects; [sums and extremes at indices](WriteAt), NumPy's `add.at`; [matrix products](mod@matmul) of
+//! any layout, and [sums of products by labels](mod@einsum), NumPy's `einsum`;
 //! [linear algebra](linalg) of stacks of small matrices;
 //! [kernels of one's own](kernels) from a line of CUDA C++, elementwise, reductions or scans; and [pieces of kernels](block) as headers, which the
 //! kernels of this crate are made of. On the host, [`host`] has reductions, scans, selections, matrix and dot products of arrays of any layout on all
@@ -62,7 +62,6 @@
 //! [`gpu_driver::emulated`](gpu_array::gpu_driver::emulated) shows.
 #![deny(unsafe_code)]
 
-mod add_at;
 pub mod block;
 mod common;
 mod device;
@@ -80,21 +79,23 @@ pub mod scan;
 pub mod select;
 mod tiles;
 mod warm;
+mod write_at;
 
 pub use gpu_array;
 
 /// The extension traits: `use gpu_algos::prelude::*`.
 pub mod prelude {
+    pub use gpu_array::ArrayMut;
+
     pub use crate::{
-        add_at::AddAt,
         matmul::Matmul,
         reduce::Reductions,
         scan::{Scans, ScansInPlace},
         select::Select,
+        write_at::WriteAt,
     };
 }
 
-pub use add_at::AddAt;
 #[doc(hidden)]
 pub use common::launch::as_for;
 pub use common::operand::Receiver;
@@ -108,3 +109,4 @@ pub use reduce::{Ordered, Pair, Reduction, Reductions, Results, Summable};
 pub use registry::KERNELS;
 pub use scan::{InPlace, Scan, Scans, ScansInPlace};
 pub use warm::warm;
+pub use write_at::{CombinesAt, WriteAt};

@@ -3,17 +3,20 @@
 use std::{any::Any as Erased, marker::PhantomData};
 
 use gpu_array::{
-    ArrayError, Complex, Element, GpuArray,
+    ArrayError, Complex, Element, GpuArray, GpuViewMut,
     expression::{Backend, Gpu, Host, Lowered},
 };
-use ndarray::{Array, ArrayD, ArrayView1, ArrayViewD, Axis, Dimension, Ix0, Zip};
+use ndarray::{Array, ArrayD, ArrayView1, ArrayViewD, ArrayViewMut, Axis, Dimension, Ix0, Zip};
 
-use super::{reduction::Reduction, results::Results};
+use super::{
+    reduction::Reduction,
+    results::{Pair, Results},
+};
 use crate::{
     AlgoError, Result, host,
     operators::{self, Operand, Summand},
     scan::{
-        Scan,
+        InPlace, Scan,
         place::{HostScan, ScansOnHost, scan_on_host},
     },
     select::Selects,
@@ -119,7 +122,25 @@ pub trait ReduceBackend: Selects {
     #[doc(hidden)]
     fn get<O: Results>(arrays: &O::Arrays<Ix0, Self>) -> Result<O::Values>;
     #[doc(hidden)]
+    fn reduce_into<O: Element, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, O, D, K, Self>,
+        target: Self::ViewMut<'_, O, K>,
+    ) -> Result<()>;
+    #[doc(hidden)]
+    fn reduce_into_both<A: Element, B: Element, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, Pair<A, B>, D, K, Self>,
+        first: Self::ViewMut<'_, A, K>,
+        second: Self::ViewMut<'_, B, K>,
+    ) -> Result<()>;
+    #[doc(hidden)]
     fn scan<O: Element, D: Dimension, K: Dimension>(scan: &Scan<'_, O, D, K, Self>) -> Result<Self::Owned<O, K>>;
+    #[doc(hidden)]
+    fn scan_into<O: Element, D: Dimension, K: Dimension>(
+        scan: &Scan<'_, O, D, K, Self>,
+        target: Self::ViewMut<'_, O, K>,
+    ) -> Result<()>;
+    #[doc(hidden)]
+    fn scan_in_place<T: Element, D: Dimension>(scan: InPlace<'_, T, D, Self>) -> Result<()>;
 }
 
 impl ReduceBackend for Gpu {
@@ -137,8 +158,34 @@ impl ReduceBackend for Gpu {
         O::get(arrays)
     }
 
+    fn reduce_into<O: Element, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, O, D, K>,
+        mut target: GpuViewMut<'_, O, K>,
+    ) -> Result<()> {
+        reduction.write([target.lower_mut()?])
+    }
+
+    fn reduce_into_both<A: Element, B: Element, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, Pair<A, B>, D, K>,
+        first: GpuViewMut<'_, A, K>,
+        second: GpuViewMut<'_, B, K>,
+    ) -> Result<()> {
+        reduction.write_both(first, second)
+    }
+
     fn scan<O: Element, D: Dimension, K: Dimension>(scan: &Scan<'_, O, D, K>) -> Result<GpuArray<O, K>> {
         scan.eval_on_device()
+    }
+
+    fn scan_into<O: Element, D: Dimension, K: Dimension>(
+        scan: &Scan<'_, O, D, K>,
+        target: GpuViewMut<'_, O, K>,
+    ) -> Result<()> {
+        scan.write_on_device(target)
+    }
+
+    fn scan_in_place<T: Element, D: Dimension>(scan: InPlace<'_, T, D>) -> Result<()> {
+        scan.run_on_device()
     }
 }
 
@@ -155,9 +202,53 @@ impl ReduceBackend for Host {
         Ok(O::value(arrays))
     }
 
+    fn reduce_into<O: Element, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, O, D, K, Self>,
+        target: ArrayViewMut<'_, O, K>,
+    ) -> Result<()> {
+        write_on_host(target, &reduction.eval()?)
+    }
+
+    fn reduce_into_both<A: Element, B: Element, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, Pair<A, B>, D, K, Self>,
+        first: ArrayViewMut<'_, A, K>,
+        second: ArrayViewMut<'_, B, K>,
+    ) -> Result<()> {
+        let (a, b) = reduction.eval()?;
+        check_shape(b.shape(), second.shape())?;
+        write_on_host(first, &a)?;
+        write_on_host(second, &b)
+    }
+
     fn scan<O: Element, D: Dimension, K: Dimension>(scan: &Scan<'_, O, D, K, Self>) -> Result<Array<O, K>> {
         scan.eval_on_host()
     }
+
+    fn scan_into<O: Element, D: Dimension, K: Dimension>(
+        scan: &Scan<'_, O, D, K, Self>,
+        target: ArrayViewMut<'_, O, K>,
+    ) -> Result<()> {
+        write_on_host(target, &scan.eval_on_host()?)
+    }
+
+    fn scan_in_place<T: Element, D: Dimension>(scan: InPlace<'_, T, D, Self>) -> Result<()> {
+        scan.run_on_host()
+    }
+}
+
+/// Overwrites an array with results, which must have its shape.
+fn write_on_host<T: Element, K: Dimension>(mut target: ArrayViewMut<'_, T, K>, results: &Array<T, K>) -> Result<()> {
+    check_shape(results.shape(), target.shape())?;
+    target.assign(results);
+    Ok(())
+}
+
+/// Checks that an array to write has the shape of the results.
+fn check_shape(results: &[usize], target: &[usize]) -> Result<()> {
+    if results == target {
+        return Ok(());
+    }
+    Err(AlgoError::OutShape { expected: results.to_vec(), got: target.to_vec() })
 }
 
 /// The reduction of a host expression over some axes. The last argument is the one that spreads subtract from the number of values.

@@ -251,24 +251,23 @@ impl<O: Results, D: Dimension, P: ReduceBackend> Reduction<'_, O, D, Ix0, P> {
     }
 }
 
-impl<O: Element, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
-    /// Computes the result into an existing array or view, which has its shape. Does not wait.
+impl<O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'_, O, D, K, P> {
+    /// Computes the result into an existing array or view, which has its shape: `&mut y` or `y.view_mut()` of the reduction's place. Does not wait.
     ///
     /// # Errors
     /// As [`Reduction::eval`]; `OutShape`. After an error the array is unchanged, unless the stream of the reduction and that of the array could not
     /// be joined after the launch: then it may have been written.
-    pub fn write_into<'t>(&self, target: impl Into<GpuViewMut<'t, O, K>>) -> Result<()>
+    pub fn write_into<'t>(&self, target: impl Into<P::ViewMut<'t, O, K>>) -> Result<()>
     where
         O: 't,
         K: 't,
     {
-        let mut target = target.into();
-        self.write([target.lower_mut()?])
+        P::reduce_into(self, target.into())
     }
 }
 
-impl<A: Element, B: Element, D: Dimension, K: Dimension> Reduction<'_, Pair<A, B>, D, K> {
-    /// Computes both results into existing arrays or views, which have their shape and the same strides. Does not wait.
+impl<A: Element, B: Element, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'_, Pair<A, B>, D, K, P> {
+    /// Computes both results into existing arrays or views, which have their shape and on a GPU the same strides. Does not wait.
     ///
     /// # Errors
     /// As [`Reduction::eval`]; `OutShape`; `OutStrides` if the strides of the two differ. After an error the arrays are unchanged, unless streams
@@ -286,15 +285,20 @@ impl<A: Element, B: Element, D: Dimension, K: Dimension> Reduction<'_, Pair<A, B
     /// ```
     pub fn write_into<'t>(
         &self,
-        first: impl Into<GpuViewMut<'t, A, K>>,
-        second: impl Into<GpuViewMut<'t, B, K>>,
+        first: impl Into<P::ViewMut<'t, A, K>>,
+        second: impl Into<P::ViewMut<'t, B, K>>,
     ) -> Result<()>
     where
         A: 't,
         B: 't,
         K: 't,
     {
-        let (mut first, mut second) = (first.into(), second.into());
+        P::reduce_into_both(self, first.into(), second.into())
+    }
+}
+
+impl<A: Element, B: Element, D: Dimension, K: Dimension> Reduction<'_, Pair<A, B>, D, K> {
+    pub(super) fn write_both(&self, mut first: GpuViewMut<'_, A, K>, mut second: GpuViewMut<'_, B, K>) -> Result<()> {
         let (first, second) = (first.lower_mut()?, second.lower_mut()?);
         let differ = |axis: usize| first.shape[axis] > 1 && first.strides[axis] != second.strides[axis];
         if first.shape == second.shape && (0..first.shape.len()).any(differ) {
@@ -306,7 +310,7 @@ impl<A: Element, B: Element, D: Dimension, K: Dimension> Reduction<'_, Pair<A, B
 
 impl<O: Results, D: Dimension, K: Dimension> Reduction<'_, O, D, K> {
     /// Computes the results into these targets, which have equal strides.
-    fn write<const N: usize>(&self, targets: [LoweredTarget<'_>; N]) -> Result<()> {
+    pub(super) fn write<const N: usize>(&self, targets: [LoweredTarget<'_>; N]) -> Result<()> {
         let (assembled, dim) = self.prepare()?;
         if let Some(other) = targets.iter().find(|target| target.shape != dim.slice()) {
             return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: other.shape.to_vec() });

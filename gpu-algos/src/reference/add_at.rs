@@ -6,7 +6,7 @@ use ndarray::{ArrayViewMut, Dimension};
 use crate::Result;
 
 /// `x[indices[k]] = add(x[indices[k]], values[k])` for each k in order, at flat indices in C order: NumPy's `add.at`, which
-/// [`AddAt::add_at`](crate::AddAt::add_at) computes in another order of sums.
+/// [`WriteAt::add_at`](crate::WriteAt::add_at) computes in another order of sums.
 ///
 /// # Errors
 /// `Array` with `OutOfBounds`, before anything is written, or with `Length` unless there are as many values as indices.

@@ -3,14 +3,19 @@
 use std::fmt;
 
 use gpu_array::{
-    Element, GpuArray, GpuViewMut, Numeric,
-    expression::{LoweredLeaf, LoweredTarget},
+    ArrayError, Element, GpuArray, GpuViewMut, Numeric,
+    expression::{Backend, Gpu, Host, LoweredLeaf, LoweredTarget, host},
     gpu_driver::{Header, Stream},
 };
-use ndarray::{Axis, Dimension};
+use ndarray::{ArrayBase, ArrayViewMut, Axis, DataMut, Dimension};
 use smallvec::SmallVec;
 
-use super::{launch::ScanJob, lazy::ScanOptions, methods::extreme};
+use super::{
+    launch::ScanJob,
+    lazy::ScanOptions,
+    methods::extreme,
+    place::{HostScan, families},
+};
 use crate::{
     Result,
     common::{
@@ -18,75 +23,115 @@ use crate::{
         source::{ValueSource, identity},
         summable::{Ordered, Summable, product_of, sum},
     },
+    reduce::{ReduceBackend, Reduces},
     tiles::layout::TileTarget,
 };
 
-/// A scan of an array in its own memory that has not run.
+/// A scan of an array in its own memory that has not run; `P` is the place.
 ///
 /// The methods of [`ScansInPlace`] make it; [`InPlace::run`] runs it.
 #[must_use = "it is computed by `run`"]
-pub struct InPlace<'t, T: Element, D: Dimension> {
-    target: GpuViewMut<'t, T, D>,
+pub struct InPlace<'t, T: Element + 't, D: Dimension + 't, P: Backend = Gpu> {
+    target: P::ViewMut<'t, T, D>,
     operator: DeviceOperator,
     options: ScanOptions,
+    /// The function that computes it on the host.
+    host: Option<HostScan<T>>,
 }
 
-/// Scans of arrays and views in their own memory, for element types that their sums have too.
+/// Scans of arrays and views in their own memory, for element types that their sums have too: `&mut x` and `x.view_mut()` of arrays on a GPU and of
+/// ndarray's on the host.
 ///
 /// In all else they are as [`Scans`](super::Scans).
 ///
-/// ```no_run
-/// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, prelude::*};
+/// ```
+/// use gpu_algos::prelude::*;
+/// use ndarray::{Axis, array};
 ///
-/// let mut x = GpuArray::<f32, _>::full(&Device::first()?, 1000, 2.0)?;
+/// let mut x = array![[1.0, 2.0], [3.0, 4.0]]; // or a GpuArray
 /// x.cumsum_in_place().run()?;
-/// x.view_mut().cummax_in_place().reverse().run()?;
+/// assert_eq!(x, array![[1.0, 3.0], [6.0, 10.0]]);
+/// x.view_mut().cummax_in_place().axis(Axis(0)).reverse().run()?;
+/// assert_eq!(x, array![[6.0, 10.0], [6.0, 10.0]]);
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
-pub trait ScansInPlace<'t, T: Element, D: Dimension>: Into<GpuViewMut<'t, T, D>> {
+pub trait ScansInPlace<'t, T: Element + 't, D: Dimension + 't>: Sized {
+    /// The place of the array.
+    type Backend: ReduceBackend;
+
+    /// All of it, to write.
+    #[doc(hidden)]
+    fn into_view_mut(self) -> <Self::Backend as Backend>::ViewMut<'t, T, D>;
+
     /// Sums from the first value on.
-    fn cumsum_in_place(self) -> InPlace<'t, T, D>
+    fn cumsum_in_place(self) -> InPlace<'t, T, D, Self::Backend>
     where
         T: Summable<Sum = T> + Numeric,
+        Self::Backend: Reduces<T>,
     {
-        InPlace::new(self, sum::<T>())
+        InPlace::new(self.into_view_mut(), sum::<T>(), Self::Backend::scan_on_host::<families::Sum, T>())
     }
 
     /// Products from the first value on.
-    fn cumprod_in_place(self) -> InPlace<'t, T, D>
+    fn cumprod_in_place(self) -> InPlace<'t, T, D, Self::Backend>
     where
         T: Summable<Sum = T> + Numeric,
+        Self::Backend: Reduces<T>,
     {
-        InPlace::new(self, product_of::<T>())
+        InPlace::new(self.into_view_mut(), product_of::<T>(), Self::Backend::scan_on_host::<families::Product, T>())
     }
 
     /// The greatest value so far.
-    fn cummax_in_place(self) -> InPlace<'t, T, D>
+    fn cummax_in_place(self) -> InPlace<'t, T, D, Self::Backend>
     where
         T: Ordered,
+        Self::Backend: Reduces<T>,
     {
-        InPlace::new(self, extreme(true))
+        InPlace::new(self.into_view_mut(), extreme(true), Self::Backend::scan_on_host::<families::Max, T>())
     }
 
     /// The least value so far.
-    fn cummin_in_place(self) -> InPlace<'t, T, D>
+    fn cummin_in_place(self) -> InPlace<'t, T, D, Self::Backend>
     where
         T: Ordered,
+        Self::Backend: Reduces<T>,
     {
-        InPlace::new(self, extreme(false))
+        InPlace::new(self.into_view_mut(), extreme(false), Self::Backend::scan_on_host::<families::Min, T>())
     }
 }
 
-impl<'t, T: Element, D: Dimension> ScansInPlace<'t, T, D> for &'t mut GpuArray<T, D> {}
-impl<'t, T: Element, D: Dimension> ScansInPlace<'t, T, D> for GpuViewMut<'t, T, D> {}
+impl<'t, T: Element, D: Dimension> ScansInPlace<'t, T, D> for &'t mut GpuArray<T, D> {
+    type Backend = Gpu;
+    fn into_view_mut(self) -> GpuViewMut<'t, T, D> {
+        self.view_mut()
+    }
+}
 
-impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
-    fn new(target: impl Into<GpuViewMut<'t, T, D>>, kind: OperatorKind) -> Self {
-        Self {
-            target: target.into(),
-            operator: DeviceOperator::new(kind, T::DTYPE, false),
-            options: ScanOptions::default(),
-        }
+impl<'t, T: Element, D: Dimension + 't> ScansInPlace<'t, T, D> for GpuViewMut<'t, T, D> {
+    type Backend = Gpu;
+    fn into_view_mut(self) -> Self {
+        self
+    }
+}
+
+impl<'t, T: Element, D: Dimension, S: DataMut<Elem = T>> ScansInPlace<'t, T, D> for &'t mut ArrayBase<S, D> {
+    type Backend = Host;
+    fn into_view_mut(self) -> ArrayViewMut<'t, T, D> {
+        self.view_mut()
+    }
+}
+
+impl<'t, T: Element, D: Dimension + 't> ScansInPlace<'t, T, D> for ArrayViewMut<'t, T, D> {
+    type Backend = Host;
+    fn into_view_mut(self) -> Self {
+        self
+    }
+}
+
+impl<'t, T: Element, D: Dimension, P: Backend> InPlace<'t, T, D, P> {
+    fn new(target: P::ViewMut<'t, T, D>, kind: OperatorKind, host: Option<HostScan<T>>) -> Self {
+        let operator = DeviceOperator::new(kind, T::DTYPE, false);
+        Self { target, operator, options: ScanOptions::default(), host }
     }
 
     /// Scans along one axis, each line by itself. Without an axis all values are scanned in C order.
@@ -107,11 +152,20 @@ impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
         self
     }
 
-    /// Runs the scan in the order of the array's stream. Does not wait, and allocates nothing.
+    /// Runs the scan. On a GPU it does so in the order of the array's stream, does not wait, and allocates nothing; on the host it takes a copy.
     ///
     /// # Errors
     /// As [`Scan::write_into`](super::Scan::write_into). After an error the array is unchanged.
-    pub fn run(mut self) -> Result<()> {
+    pub fn run(self) -> Result<()>
+    where
+        P: ReduceBackend,
+    {
+        P::scan_in_place(self)
+    }
+}
+
+impl<T: Element, D: Dimension> InPlace<'_, T, D> {
+    pub(crate) fn run_on_device(mut self) -> Result<()> {
         let ScanOptions { axis, reverse, .. } = self.options;
         let target = self.target.lower_mut()?;
         self.options.check(target.shape)?;
@@ -120,6 +174,21 @@ impl<'t, T: Element, D: Dimension> InPlace<'t, T, D> {
         let job = ScanJob { source: &source, heads: None, epilogue: None, operator, mode, axis, reverse };
         let place = TileTarget { address: target.address, dtype: T::DTYPE, strides: target.strides };
         job.run(&place, Some(target.home), target.home)
+    }
+}
+
+impl<T: Element, D: Dimension> InPlace<'_, T, D, Host> {
+    pub(crate) fn run_on_host(mut self) -> Result<()> {
+        self.options.check(self.target.shape())?;
+        let results = {
+            let values = host(self.target.view()).lower_deferred()?;
+            self.options.on_host(self.host, &*values.ready(None)?, None)?
+        };
+        let (shape, len) = (self.target.shape().to_vec(), results.len());
+        let other = |_| ArrayError::Length { expected: shape.iter().product(), shape: shape.clone(), got: len };
+        let results = results.into_shape_with_order(self.target.raw_dim()).map_err(other)?;
+        self.target.assign(&results);
+        Ok(())
     }
 }
 
@@ -152,7 +221,7 @@ impl ValueSource for OfTarget<'_> {
     }
 }
 
-impl<T: Element, D: Dimension> fmt::Debug for InPlace<'_, T, D> {
+impl<T: Element, D: Dimension, P: Backend> fmt::Debug for InPlace<'_, T, D, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "InPlace({}, {:?})", self.operator.text(), self.options)
     }

@@ -170,6 +170,24 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Scan<'a, O, D
     pub fn eval(&self) -> Result<P::Owned<O, K>> {
         P::scan(self)
     }
+
+    /// Computes the results into an existing array or view, which has their shape: `&mut y` or `y.view_mut()` of the scan's place. Does not wait.
+    ///
+    /// [`ScansInPlace`](super::ScansInPlace) writes over the scanned array itself.
+    ///
+    /// # Cost
+    /// That of [`Scan::eval`], and on a GPU nothing is allocated.
+    ///
+    /// # Errors
+    /// As [`Scan::eval`]; `OutShape`. After an error the array is unchanged, unless the stream of the scan and that of the array could not be joined
+    /// after the launch: then it may have been written.
+    pub fn write_into<'t>(&self, target: impl Into<P::ViewMut<'t, O, K>>) -> Result<()>
+    where
+        O: 't,
+        K: 't,
+    {
+        P::scan_into(self, target.into())
+    }
 }
 
 impl<O: Element, D: Dimension, K: Dimension> Scan<'_, O, D, K, Host> {
@@ -243,19 +261,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         Ok(array)
     }
 
-    /// Computes the results into an existing array or view, which has their shape. Does not wait.
-    ///
-    /// [`ScansInPlace`](super::ScansInPlace) writes over the scanned array itself.
-    ///
-    /// # Errors
-    /// As [`Scan::eval`]; `OutShape`. After an error the array is unchanged, unless the stream of the scan and that of the array could not be joined
-    /// after the launch: then it may have been written.
-    pub fn write_into<'t>(&self, target: impl Into<GpuViewMut<'t, O, K>>) -> Result<()>
-    where
-        O: 't,
-        K: 't,
-    {
-        let mut target = target.into();
+    pub(crate) fn write_on_device(&self, mut target: GpuViewMut<'_, O, K>) -> Result<()> {
         let (values, dim) = self.prepare()?;
         let target = target.lower_mut()?;
         if target.shape != dim.slice() {

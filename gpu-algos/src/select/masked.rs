@@ -3,7 +3,7 @@
 use std::fmt;
 
 use gpu_array::{
-    Element, GpuViewMut,
+    Element,
     expression::{Backend, Expr, Gpu, Host},
     gpu_driver::Stream,
 };
@@ -60,6 +60,22 @@ impl<T: Element, D: Dimension, P: Selects> Masked<'_, T, D, P> {
     pub fn to_array(&self) -> Result<P::Owned<T, Ix1>> {
         self.selection().to_array()
     }
+
+    /// Computes the selected values into the first elements of an existing array or view, and their number into `count`, as
+    /// [`Selection::write_into`] does. Does not wait, and allocates nothing.
+    ///
+    /// # Errors
+    /// As [`Selection::write_into`].
+    pub fn write_into<'t>(
+        &self,
+        target: impl Into<P::ViewMut<'t, T, Ix1>>,
+        count: impl Into<P::ViewMut<'t, i64, Ix0>>,
+    ) -> Result<()>
+    where
+        T: 't,
+    {
+        self.selection().write_into(target, count)
+    }
 }
 
 impl<'a, T: Element, D: Dimension> Masked<'a, T, D> {
@@ -78,22 +94,6 @@ impl<'a, T: Element, D: Dimension> Masked<'a, T, D> {
     /// As [`Selection::eval`].
     pub fn eval(&self) -> Result<Selected<T>> {
         self.selection().eval()
-    }
-
-    /// Computes the selected values into the first elements of an existing array or view, and their number into `count`, as
-    /// [`Selection::write_into`] does. Does not wait, and allocates nothing.
-    ///
-    /// # Errors
-    /// As [`Selection::write_into`].
-    pub fn write_into<'t>(
-        &self,
-        target: impl Into<GpuViewMut<'t, T, Ix1>>,
-        count: impl Into<GpuViewMut<'t, i64, Ix0>>,
-    ) -> Result<()>
-    where
-        T: 't,
-    {
-        self.selection().write_into(target, count)
     }
 }
 

@@ -1,16 +1,18 @@
 //! The two places where selections are computed: by kernels on a GPU, or by the functions of [`host`](mod@crate::host).
 
 use gpu_array::{
-    ArrayError, Element, GpuArray,
+    ArrayError, Element, GpuArray, GpuViewMut,
     expression::{Assembled, Backend, Expr, Gpu, Host},
 };
-use ndarray::{Array, Array1, ArrayD, ArrayView1, ArrayViewD, Axis, Dimension, Ix1, s};
+use ndarray::{
+    Array, Array1, ArrayD, ArrayView1, ArrayViewD, ArrayViewMut0, ArrayViewMut1, Axis, Dimension, Ix0, Ix1, s,
+};
 
 use super::{
     along,
     selection::{Partition, RunLengths, Selection},
 };
-use crate::{Result, host, reference::Runs};
+use crate::{AlgoError, Result, host, reference::Runs};
 
 /// A place that selects values: [`Gpu`] or [`Host`], for each element type.
 ///
@@ -41,6 +43,20 @@ pub trait Selects: Backend {
     #[doc(hidden)]
     fn runs<T: Element>(runs: &RunLengths<'_, T, Self>) -> Result<Triple<Self, T>>;
     #[doc(hidden)]
+    fn selected_into<T: Element>(
+        selection: &Selection<'_, T, Self>,
+        target: Self::ViewMut<'_, T, Ix1>,
+        count: Self::ViewMut<'_, i64, Ix0>,
+    ) -> Result<()>;
+    #[doc(hidden)]
+    fn partitioned_into<T: Element>(
+        partition: &Partition<'_, T, Self>,
+        target: Self::ViewMut<'_, T, Ix1>,
+        count: Self::ViewMut<'_, i64, Ix0>,
+    ) -> Result<()>;
+    #[doc(hidden)]
+    fn runs_into<T: Element>(runs: &RunLengths<'_, T, Self>, targets: RunTargets<'_, Self, T>) -> Result<()>;
+    #[doc(hidden)]
     fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Self>) -> Result<Vec<Self::Owned<i64, Ix1>>>;
     #[doc(hidden)]
     fn compress<T: Element, D: Dimension>(
@@ -60,6 +76,13 @@ pub(super) type Pair<P, T> = (<P as Backend>::Owned<T, Ix1>, <P as Backend>::Own
 pub(super) type Triple<P, T> =
     (<P as Backend>::Owned<T, Ix1>, <P as Backend>::Owned<i64, Ix1>, <P as Backend>::Owned<i64, Ix1>);
 
+/// Arrays for the values, for starts and lengths, and for the number of runs.
+pub(super) type RunTargets<'t, P, T> = (
+    <P as Backend>::ViewMut<'t, T, Ix1>,
+    [<P as Backend>::ViewMut<'t, i64, Ix1>; 2],
+    <P as Backend>::ViewMut<'t, i64, Ix0>,
+);
+
 impl Selects for Gpu {
     fn nonzero_on_host<T: Element>() -> Option<SelectOnHost<i64>> {
         None
@@ -72,6 +95,23 @@ impl Selects for Gpu {
     }
     fn runs<T: Element>(runs: &RunLengths<'_, T>) -> Result<Triple<Self, T>> {
         runs.eval()?.into_arrays()
+    }
+    fn selected_into<T: Element>(
+        selection: &Selection<'_, T>,
+        target: GpuViewMut<'_, T, Ix1>,
+        count: GpuViewMut<'_, i64, Ix0>,
+    ) -> Result<()> {
+        selection.write_on_device(target, count)
+    }
+    fn partitioned_into<T: Element>(
+        partition: &Partition<'_, T>,
+        target: GpuViewMut<'_, T, Ix1>,
+        count: GpuViewMut<'_, i64, Ix0>,
+    ) -> Result<()> {
+        partition.0.write_on_device(target, count)
+    }
+    fn runs_into<T: Element>(runs: &RunLengths<'_, T>, targets: RunTargets<'_, Self, T>) -> Result<()> {
+        runs.write_on_device(targets)
     }
     fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Self>) -> Result<Vec<GpuArray<i64, Ix1>>> {
         along::nonzero_axes(x)
@@ -102,6 +142,40 @@ impl Selects for Host {
         let Runs { values, offsets, lengths } = runs.eval()?;
         Ok((values, offsets, lengths))
     }
+    fn selected_into<T: Element>(
+        selection: &Selection<'_, T, Self>,
+        mut target: ArrayViewMut1<'_, T>,
+        mut count: ArrayViewMut0<'_, i64>,
+    ) -> Result<()> {
+        let selected = selection.eval()?;
+        check_room(selection, target.len())?;
+        write_first(&mut target, &selected);
+        count.fill(selected.len() as i64);
+        Ok(())
+    }
+    fn partitioned_into<T: Element>(
+        partition: &Partition<'_, T, Self>,
+        mut target: ArrayViewMut1<'_, T>,
+        mut count: ArrayViewMut0<'_, i64>,
+    ) -> Result<()> {
+        let (values, selected) = partition.eval()?;
+        check_room(&partition.0, target.len())?;
+        write_first(&mut target, &values);
+        count.fill(selected as i64);
+        Ok(())
+    }
+    fn runs_into<T: Element>(runs: &RunLengths<'_, T, Self>, targets: RunTargets<'_, Self, T>) -> Result<()> {
+        let Runs { values, offsets, lengths } = runs.eval()?;
+        let (mut of_values, [mut of_offsets, mut of_lengths], mut count) = targets;
+        for room in [of_values.len(), of_offsets.len(), of_lengths.len()] {
+            check_room(&runs.0, room)?;
+        }
+        write_first(&mut of_values, &values);
+        write_first(&mut of_offsets, &offsets);
+        write_first(&mut of_lengths, &lengths);
+        count.fill(values.len() as i64);
+        Ok(())
+    }
     fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Self>) -> Result<Vec<Array1<i64>>> {
         with_values::<T, _>(&x.lower_deferred()?, |values| host::nonzero(values))?
     }
@@ -112,6 +186,17 @@ impl Selects for Host {
     ) -> Result<Array<T, D>> {
         along::compress_on_host(x, mask, axis)
     }
+}
+
+/// Checks that an array to write has room for all values that may be selected.
+fn check_room<T: Element>(selection: &Selection<'_, T, Host>, got: usize) -> Result<()> {
+    let needed = selection.ready()?.count;
+    if got < needed { Err(AlgoError::OutputTooSmall { needed, got }) } else { Ok(()) }
+}
+
+/// Overwrites the first elements of an array that has room for them.
+fn write_first<T: Element>(target: &mut ArrayViewMut1<'_, T>, values: &Array1<T>) {
+    target.slice_mut(s![..values.len()]).assign(values);
 }
 
 /// Gives the values of a host expression to a function: the array that it is, or a new one.

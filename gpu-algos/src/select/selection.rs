@@ -11,7 +11,7 @@ use ndarray::{Ix0, Ix1};
 
 use super::{
     launch::{FLAGS, INDICES, Out, SelectJob},
-    place::{SelectOnHost, Selects},
+    place::{RunTargets, SelectOnHost, Selects},
     results::{Partitioned, Runs, Selected},
 };
 use crate::{
@@ -55,7 +55,7 @@ pub struct RunLengths<'a, T, P = Gpu>(pub(super) Selection<'a, T, P>);
 pub(super) struct Ready<'r, 'a> {
     pub(super) values: Option<&'r Assembled<'a>>,
     pub(super) heads: &'r Assembled<'a>,
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl<'a, T: Element, P> Selection<'a, T, P> {
@@ -145,22 +145,11 @@ impl<'a, T: Element> Selection<'a, T> {
         self.eval_both(&ready, [0; 2], stream)
     }
 
-    /// Computes the selected values into the first elements of an existing array or view, and their number into `count`.
-    ///
-    /// The array has room for all values, and its later elements stay as they are. Does not wait, and allocates nothing.
-    ///
-    /// # Errors
-    /// As [`Selection::eval`]; `OutputTooSmall` if the array has fewer elements than there are values. After an error both are unchanged, unless the stream of
-    /// the selection and that of an array could not be joined after the launch: then they may have been written.
-    pub fn write_into<'t>(
+    pub(super) fn write_on_device(
         &self,
-        target: impl Into<GpuViewMut<'t, T, Ix1>>,
-        count: impl Into<GpuViewMut<'t, i64, Ix0>>,
-    ) -> Result<()>
-    where
-        T: 't,
-    {
-        let (mut target, mut count) = (target.into(), count.into());
+        mut target: GpuViewMut<'_, T, Ix1>,
+        mut count: GpuViewMut<'_, i64, Ix0>,
+    ) -> Result<()> {
         let ready = self.ready()?;
         if !self.run_into(&ready, &target.lower_mut()?, &[], &count.lower_mut()?)? {
             count.fill(0)?;
@@ -192,6 +181,56 @@ impl<'a, T: Element> Selection<'a, T> {
     }
 }
 
+impl<T: Element, P: Selects> Selection<'_, T, P> {
+    /// Computes the selected values into the first elements of an existing array or view of the place, and their number into `count`.
+    ///
+    /// The array has room for all values, and its later elements stay as they are. On a GPU it does not wait, and allocates nothing.
+    ///
+    /// # Errors
+    /// As [`Selection::to_array`]; `OutputTooSmall` if the array has fewer elements than there are values. After an error both are unchanged, unless the
+    /// stream of the selection and that of an array could not be joined after the launch: then they may have been written.
+    ///
+    /// # Example
+    /// ```
+    /// use gpu_algos::prelude::*;
+    /// use gpu_array::expression::host; // the same line as on a GPU, there with `&x` in place of `host(&x)`
+    /// use ndarray::{arr0, array};
+    ///
+    /// let (mut indices, mut count) = (array![-1, -1, -1, -1], arr0(0));
+    /// host(&array![0, 7, 0, -1]).nonzero().write_into(&mut indices, &mut count)?;
+    /// assert_eq!((indices, count), (array![1, 3, -1, -1], arr0(2)));
+    /// # Ok::<(), gpu_algos::AlgoError>(())
+    /// ```
+    pub fn write_into<'t>(
+        &self,
+        target: impl Into<P::ViewMut<'t, T, Ix1>>,
+        count: impl Into<P::ViewMut<'t, i64, Ix0>>,
+    ) -> Result<()>
+    where
+        T: 't,
+    {
+        P::selected_into(self, target.into(), count.into())
+    }
+}
+
+impl<T: Element, P: Selects> Partition<'_, T, P> {
+    /// Computes the partition into the first elements of an existing array or view of the place, and the number of selected values into `count`.
+    /// The array has room for all values. Does not wait.
+    ///
+    /// # Errors
+    /// As [`Selection::write_into`].
+    pub fn write_into<'t>(
+        &self,
+        target: impl Into<P::ViewMut<'t, T, Ix1>>,
+        count: impl Into<P::ViewMut<'t, i64, Ix0>>,
+    ) -> Result<()>
+    where
+        T: 't,
+    {
+        P::partitioned_into(self, target.into(), count.into())
+    }
+}
+
 impl<'a, T: Element, P> Partition<'a, T, P> {
     pub(crate) fn new(selection: Selection<'a, T, P>) -> Self {
         Self(selection)
@@ -217,22 +256,6 @@ impl<'a, T: Element> Partition<'a, T> {
     pub fn eval(&self) -> Result<Partitioned<T>> {
         let Selected { values, count } = self.0.eval()?;
         Ok(Partitioned { values, count })
-    }
-
-    /// Computes the partition into the first elements of an existing array or view, and the number of selected values into `count`.
-    /// The array has room for all values. Does not wait.
-    ///
-    /// # Errors
-    /// As [`Selection::write_into`].
-    pub fn write_into<'t>(
-        &self,
-        target: impl Into<GpuViewMut<'t, T, Ix1>>,
-        count: impl Into<GpuViewMut<'t, i64, Ix0>>,
-    ) -> Result<()>
-    where
-        T: 't,
-    {
-        self.0.write_into(target, count)
     }
 }
 
@@ -268,12 +291,29 @@ impl<'a, T: Element> RunLengths<'a, T> {
         Ok(Runs { values, offsets, lengths, count })
     }
 
-    /// Computes the runs into the first elements of existing arrays or views, and their number into `count`.
+    pub(super) fn write_on_device(&self, targets: RunTargets<'_, Gpu, T>) -> Result<()> {
+        let (mut values, [mut offsets, mut lengths], mut count) = targets;
+        let ready = self.0.ready()?;
+        let beside = [offsets.lower_mut()?, lengths.lower_mut()?];
+        if let Some(one) = beside.iter().find(|one| one.shape[0] > 1 && one.strides != [1]) {
+            let (op, shape, strides) = ("run_length_encode", one.shape.to_vec(), one.strides.to_vec());
+            return Err(ArrayError::NotInCOrder { op, shape, strides }.into());
+        }
+        if !self.0.run_into(&ready, &values.lower_mut()?, &beside, &count.lower_mut()?)? {
+            count.fill(0)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Element, P: Selects> RunLengths<'_, T, P> {
+    /// Computes the runs into the first elements of existing arrays or views of the place, and their number into `count`.
     ///
-    /// The arrays have room for one run per value, and their later elements stay as they are. Does not wait, and allocates nothing.
+    /// The arrays have room for one run per value, and their later elements stay as they are. On a GPU it does not
+    /// wait, and allocates nothing.
     ///
     /// # Errors
-    /// As [`Selection::write_into`], of each of the three; `NotInCOrder` if the elements of `offsets` or `lengths` are not neighbours in memory. The
+    /// As [`Selection::write_into`], of each of the three; `NotInCOrder` on a GPU if the elements of `offsets` or `lengths` are not neighbours in memory. The
     /// arrays are then unchanged, with the exception that is named there.
     ///
     /// # Example
@@ -292,26 +332,15 @@ impl<'a, T: Element> RunLengths<'a, T> {
     /// ```
     pub fn write_into<'t>(
         &self,
-        values: impl Into<GpuViewMut<'t, T, Ix1>>,
-        offsets: impl Into<GpuViewMut<'t, i64, Ix1>>,
-        lengths: impl Into<GpuViewMut<'t, i64, Ix1>>,
-        count: impl Into<GpuViewMut<'t, i64, Ix0>>,
+        values: impl Into<P::ViewMut<'t, T, Ix1>>,
+        offsets: impl Into<P::ViewMut<'t, i64, Ix1>>,
+        lengths: impl Into<P::ViewMut<'t, i64, Ix1>>,
+        count: impl Into<P::ViewMut<'t, i64, Ix0>>,
     ) -> Result<()>
     where
         T: 't,
     {
-        let (mut values, mut count) = (values.into(), count.into());
-        let (mut offsets, mut lengths) = (offsets.into(), lengths.into());
-        let ready = self.0.ready()?;
-        let beside = [offsets.lower_mut()?, lengths.lower_mut()?];
-        if let Some(one) = beside.iter().find(|one| one.shape[0] > 1 && one.strides != [1]) {
-            let (op, shape, strides) = ("run_length_encode", one.shape.to_vec(), one.strides.to_vec());
-            return Err(ArrayError::NotInCOrder { op, shape, strides }.into());
-        }
-        if !self.0.run_into(&ready, &values.lower_mut()?, &beside, &count.lower_mut()?)? {
-            count.fill(0)?;
-        }
-        Ok(())
+        P::runs_into(self, (values.into(), [offsets.into(), lengths.into()], count.into()))
     }
 }
 

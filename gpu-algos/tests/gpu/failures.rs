@@ -8,6 +8,7 @@ use gpu_algos::{
     einsum::{einsum, einsum_with_precision, inner, kron},
     gpu_array::{
         ArrayError, GpuArray, GpuViewMut, Number,
+        expression::{Gpu, index},
         gpu_driver::{
             Device, Stream,
             emulated::Call::{self, Allocation, Copy, Event, Launch, ModuleLoad},
@@ -325,6 +326,28 @@ fn adds<T: Summable + Number>(call: Call, old: [T; 5], seven: T, new: [T; 5]) ->
         let got = x.to_ndarray()?.to_vec();
         ensure!(got == new || done.is_none() && got == old, "{done:?}: {got:?}");
         ensure!(done.is_some() || call == Copy || got == old, "{got:?}");
+        ensure_eq!(at.to_ndarray()?, array![1, 4, -1]);
+        Ok(())
+    })
+}
+
+/// A change of an array with the indices 1, 4 and -1.
+type Change = fn(&mut GpuArray<f32, Ix1>, &GpuArray<i64, Ix1>) -> Result<()>;
+
+/// Changes an array by operations at the places 1, 4 and 4.
+fn combines(call: Call, combine: Change, new: [f32; 5]) -> Result<u64, Box<dyn Error>> {
+    let old = [1f32, 2., 3., 4., 5.];
+    let prepare = |device: &Device| {
+        let stream = Stream::new(device)?;
+        Ok((GpuArray::from_vec(&stream, old)?, GpuArray::from_vec(&stream, vec![1, 4, -1])?))
+    };
+    let change = |(x, at): &mut (GpuArray<f32, Ix1>, GpuArray<i64, Ix1>)| {
+        x.copy_from_ndarray(&Array1::from(old.to_vec()))?;
+        combine(x, at)
+    };
+    sweep(call, prepare, change, |(x, at), done| {
+        let got = x.to_ndarray()?.to_vec();
+        ensure!(got == new || done.is_none() && got == old, "{done:?}: {got:?}");
         ensure_eq!(at.to_ndarray()?, array![1, 4, -1]);
         Ok(())
     })
@@ -1151,14 +1174,45 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| steps(call, |x| user_step()?.compile(x.device()), array![1, 2, 3, 4]),
     },
     Operation {
-        name: "AddAt::add_at",
+        name: "WriteAt::add_at",
         makes: &[(Allocation, 1), (ModuleLoad, 3), (Launch, 3), (Copy, 1)],
         sweep: |call| adds(call, [1i32, 2, 3, 4, 5], 7, [1i32, 9, 3, 4, 19]),
     },
     Operation {
-        name: "AddAt::add_at, of floats",
+        name: "WriteAt::add_at, of floats",
         makes: &[(Allocation, 8), (ModuleLoad, 8), (Launch, 8), (Copy, 2)],
         sweep: |call| adds(call, [1f32, 2., 3., 4., 5.], 7.0, [1f32, 9., 3., 4., 19.]),
+    },
+    Operation {
+        name: "WriteAt::subtract_at",
+        makes: &[(Allocation, 8), (ModuleLoad, 8), (Launch, 8), (Copy, 2)],
+        sweep: |call| combines(call, |x, at| x.subtract_at(at, 1.0), [1., 1., 3., 4., 3.]),
+    },
+    Operation {
+        name: "WriteAt::multiply_at",
+        makes: &[(Allocation, 8), (ModuleLoad, 8), (Launch, 8), (Copy, 2)],
+        sweep: |call| combines(call, |x, at| x.multiply_at(at, 2.0), [1., 4., 3., 4., 20.]),
+    },
+    Operation {
+        name: "WriteAt::minimum_at",
+        makes: &[(Allocation, 8), (ModuleLoad, 8), (Launch, 8), (Copy, 2)],
+        sweep: |call| combines(call, |x, at| x.minimum_at(at, 3.0), [1., 2., 3., 4., 3.]),
+    },
+    Operation {
+        name: "WriteAt::maximum_at",
+        makes: &[(Allocation, 8), (ModuleLoad, 8), (Launch, 8), (Copy, 2)],
+        sweep: |call| combines(call, |x, at| x.maximum_at(at, 3.0), [1., 3., 3., 4., 5.]),
+    },
+    Operation {
+        name: "WriteAt::assign_selected",
+        makes: &[(Allocation, 4), (ModuleLoad, 4), (Launch, 4), (Copy, 1)],
+        sweep: |call| {
+            combines(
+                call,
+                |x, at| x.assign_selected(index::<Ix1, Gpu>(Axis(0)).lt(3), at.cast::<f32>()),
+                [1., 4., -1., 4., 5.],
+            )
+        },
     },
 ];
 
@@ -1192,7 +1246,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 /// The modules `host` and `reference` make no driver call.
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
-        include_str!("../../src/add_at.rs"),
+        include_str!("../../src/write_at/mod.rs"),
         include_str!("../../src/einsum/mod.rs"),
         include_str!("../../src/einsum/products.rs"),
         include_str!("../../src/select/launch.rs"),
@@ -1237,7 +1291,8 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/scan/lazy.rs"),
     ];
     // Methods of traits are not found in the sources.
-    let of_traits = ["AddAt::add_at".to_owned()];
+    let of_traits = ["add_at", "subtract_at", "multiply_at", "minimum_at", "maximum_at", "assign_selected"];
+    let of_traits = of_traits.map(|name| format!("WriteAt::{name}"));
     let found: Vec<String> = sources.into_iter().flat_map(fallible_functions).chain(of_traits).collect();
     none_forgotten(&found, OPERATIONS, OTHERS)
 }

@@ -7,11 +7,11 @@ use gpu_algos::KERNELS;
 use gpu_driver::{Device, emulated::Emulated, nvrtc};
 use testkit::{Suite, tests};
 
-mod adding;
 mod block;
 mod complex;
 mod einsum;
 mod examples;
+mod existing;
 mod failures;
 mod halves;
 mod kernels_elementwise;
@@ -49,6 +49,7 @@ mod selections_random;
 mod tensordot;
 mod warm;
 mod within;
+mod write_at;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
@@ -85,7 +86,8 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", masked::TESTS)
         .group("device", device.clone(), "GPU_TESTS", halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex::TESTS)
-        .group("device", device.clone(), "GPU_TESTS", adding::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", write_at::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", existing::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_complex::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_doubles::TESTS)

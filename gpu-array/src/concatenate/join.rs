@@ -1,7 +1,7 @@
 //! The arrays of one number of axes, one after the other.
 
-use ndarray::{Axis, Dimension};
-use smallvec::SmallVec;
+use gpu_driver::Stream;
+use ndarray::{Array, Axis, Dimension, IxDyn, Slice};
 
 use super::{
     JoinPart,
@@ -10,92 +10,137 @@ use super::{
     policy::{JoinPolicy, TRANSPOSED_ELEMENTS},
 };
 use crate::{
-    ArrayError, Element, GpuArray, GpuView, Result,
-    expression::{device, device::MAX_AXES, job},
-    layout::Layout,
-    pending::Pending,
-    shape::Strides,
+    ArrayError, Element, GpuArray, Result,
+    expression::{
+        Expr, Host,
+        device::{self, MAX_AXES},
+        graph::Leaf,
+        job,
+    },
+    layout::{Layout, checked_len},
+    shape::{Shape, Strides},
 };
 
 /// The shortest axes that are worth a tile in shared memory.
 const SHORTEST_TILED: usize = 16;
 
-/// The views one after the other along an axis.
+/// An array that is joined with others on a device.
+struct JoinedArray<'s, 'a, T: Element, D: Dimension> {
+    expr: &'s Expr<'a, T, D>,
+    leaf: &'s Leaf<'a>,
+    home: &'s Stream,
+    layout: Layout<IxDyn>,
+}
+
+impl<'s, 'a, T: Element, D: Dimension> JoinedArray<'s, 'a, T, D> {
+    /// The array, if its elements can be read now.
+    fn of(op: &'static str, expr: &'s Expr<'a, T, D>) -> Result<Self> {
+        let leaf = expr.value.as_array(op)?;
+        leaf.memory.check()?;
+        let home = leaf.memory.home().ok_or(ArrayError::NoHome)?;
+        Ok(Self { expr, leaf, home, layout: leaf.layout().0 })
+    }
+
+    /// Checks that a launch can read its elements beside those of the first one.
+    fn check_device(&self, first: &Self) -> Result<()> {
+        if first.home.device() == self.home.device() {
+            return Ok(());
+        }
+        let (left_device, right_device) = (first.home.device().ordinal(), self.home.device().ordinal());
+        let (left, right) = (format!("{:?}", first.expr), format!("{:?}", self.expr));
+        Err(ArrayError::Devices { left, left_device, right, right_device })
+    }
+}
+
+/// The arrays one after the other along an axis, on the device of the first.
 #[track_caller]
-pub(super) fn join<T: Element, D: Dimension>(
+pub(crate) fn join<T: Element, D: Dimension>(
     op: &'static str,
     axis: Axis,
-    views: &[GpuView<'_, T, D>],
+    arrays: &[Expr<'_, T, D>],
 ) -> Result<GpuArray<T, D>> {
-    let Some(first) = views.first() else { return Err(ArrayError::NoArrays { op }) };
-    let dim = joined_dim(op, axis, first, views)?;
-    views.iter().try_for_each(|view| usable(first, view))?;
-    let only_fortran = |view: &GpuView<'_, T, D>| view.layout().is_f_contiguous();
-    let fortran = views.iter().all(only_fortran) && !views.iter().all(GpuView::is_standard_layout);
-    let layout = if fortran { Layout::f(dim)? } else { Layout::c(dim)? };
-    let mut result = GpuArray::from_parts(device::allocate(first.stream(), layout.len())?, layout);
-    copy_all(&mut result, axis.0, fortran, views)?;
+    let sources = arrays.iter().map(|expr| JoinedArray::of(op, expr)).collect::<Result<Vec<_>>>()?;
+    let shape = joined_shape(op, axis, sources.iter().map(|source| &source.leaf.shape[..]))?;
+    let first = &sources[0];
+    sources.iter().try_for_each(|source| source.check_device(first))?;
+    let only_fortran = |source: &JoinedArray<'_, '_, T, D>| source.layout.is_f_contiguous();
+    let fortran = sources.iter().all(only_fortran) && !sources.iter().all(|source| source.layout.is_c_contiguous());
+    let dim = IxDyn(&shape);
+    let layout = if fortran { Layout::f(dim)? } else { Layout::c(dim)? }.into_dimensionality()?;
+    let mut result = GpuArray::from_parts(device::allocate(first.home, layout.len())?, layout);
+    copy_all(&mut result, axis.0, fortran, &sources)?;
     Ok(result)
 }
 
-/// The shape of the result.
-fn joined_dim<T: Element, D: Dimension>(
+/// The arrays one after the other along an axis, on the host.
+pub(crate) fn join_on_host<T: Element, D: Dimension>(
     op: &'static str,
     axis: Axis,
-    first: &GpuView<'_, T, D>,
-    views: &[GpuView<'_, T, D>],
-) -> Result<D> {
-    if axis.0 >= first.ndim() {
-        return Err(ArrayError::Axis { op, axis: axis.0, ndim: first.ndim() });
+    arrays: &[Expr<'_, T, D, Host>],
+) -> Result<Array<T, D>> {
+    let leaves = arrays.iter().map(|expr| expr.value.as_array(op)).collect::<Result<Vec<_>>>()?;
+    let shape = joined_shape(op, axis, leaves.iter().map(|leaf| &leaf.shape[..]))?;
+    let mut result = job::new_host_array(&shape, IxDyn(&shape))?;
+    let mut start = 0;
+    for leaf in leaves {
+        let end = start + leaf.shape[axis.0];
+        // An array without elements has no view.
+        if let Some(view) = leaf.host_array::<T>() {
+            result.slice_axis_mut(axis, Slice::from(start..end)).assign(&view);
+        }
+        start = end;
     }
-    let mut dim = first.raw_dim();
-    dim[axis.0] = 0;
-    for (number, view) in views.iter().enumerate() {
-        let (expected, got) = (first.shape(), view.shape());
+    let other = |_| ArrayError::Ndim { op, expected: D::NDIM.unwrap_or_default(), got: shape.len() };
+    result.into_dimensionality().map_err(other)
+}
+
+/// The shape of the result.
+fn joined_shape<'s>(
+    op: &'static str,
+    axis: Axis,
+    mut shapes: impl Iterator<Item = &'s [usize]> + Clone,
+) -> Result<Shape> {
+    let all = shapes.clone();
+    let Some(first) = shapes.next() else { return Err(ArrayError::NoArrays { op }) };
+    if axis.0 >= first.len() {
+        return Err(ArrayError::Axis { op, axis: axis.0, ndim: first.len() });
+    }
+    let mut shape = Shape::from_slice(first);
+    shape[axis.0] = 0;
+    for (number, got) in all.enumerate() {
         let fits = |(other, (a, b)): (usize, (&usize, &usize))| other == axis.0 || a == b;
-        if expected.len() != got.len() || !expected.iter().zip(got).enumerate().all(fits) {
-            let (expected, got) = (expected.to_vec(), got.to_vec());
+        if first.len() != got.len() || !first.iter().zip(got).enumerate().all(fits) {
+            let (expected, got) = (first.to_vec(), got.to_vec());
             return Err(ArrayError::Join { op, axis: axis.0, number, expected, got });
         }
         // A length that is too large is refused with the shape.
-        dim[axis.0] = dim[axis.0].saturating_add(got[axis.0]);
+        shape[axis.0] = shape[axis.0].saturating_add(got[axis.0]);
     }
-    Ok(dim)
-}
-
-/// Checks that the elements of a view can be read by a launch beside those of the first one.
-fn usable<T: Element, D: Dimension>(first: &GpuView<'_, T, D>, view: &GpuView<'_, T, D>) -> Result<()> {
-    view.pending().map_or(Ok(()), Pending::check)?;
-    view.layout().lies_within(view.data().len())?;
-    if first.device() == view.device() {
-        return Ok(());
-    }
-    let (left_device, right_device) = (first.device().ordinal(), view.device().ordinal());
-    Err(ArrayError::Devices { left: format!("{first:?}"), left_device, right: format!("{view:?}"), right_device })
+    checked_len(&shape)?;
+    Ok(shape)
 }
 
 fn copy_all<T: Element, D: Dimension>(
     result: &mut GpuArray<T, D>,
     axis: usize,
     fortran: bool,
-    views: &[GpuView<'_, T, D>],
+    sources: &[JoinedArray<'_, '_, T, D>],
 ) -> Result<()> {
     let order = memory_order(result.ndim(), fortran);
     let stream = result.stream().clone();
-    let shape: SmallVec<[usize; 4]> = SmallVec::from_slice(result.shape());
-    let strides = Strides::from_slice(result.strides());
-    let places = places(result, axis, views);
-    let (mut parts, mut apart) = (Vec::with_capacity(views.len()), Vec::new());
-    for (view, place) in views.iter().zip(&places).filter(|(view, _)| !view.is_empty()) {
-        if view.len() >= TRANSPOSED_ELEMENTS && crosses(view.layout(), &order) {
-            apart.push((view, place));
+    let (shape, strides) = (Shape::from_slice(result.shape()), Strides::from_slice(result.strides()));
+    let places = places(result, axis, sources);
+    let (mut parts, mut apart) = (Vec::with_capacity(sources.len()), Vec::new());
+    for (source, place) in sources.iter().zip(&places).filter(|(source, _)| !source.layout.is_empty()) {
+        if source.layout.len() >= TRANSPOSED_ELEMENTS && crosses(&source.layout, &order) {
+            apart.push((source, place));
         } else {
-            parts.push(part(result, axis, view, place));
+            parts.push(part(result, axis, source, place));
         }
     }
     let axes = JoinAxes::of(&parts, &shape, &strides, &order, axis);
     if axes.rank() > MAX_AXES {
-        apart = views.iter().zip(&places).collect();
+        apart = sources.iter().zip(&places).collect();
     } else {
         let policy = JoinPolicy::of(size_of::<T::Storage>(), axes.rank(), parts.len());
         for (parts, strides) in parts.chunks(policy.parts).zip(axes.parts.chunks(policy.parts)) {
@@ -106,37 +151,36 @@ fn copy_all<T: Element, D: Dimension>(
     }
     apart
         .into_iter()
-        .try_for_each(|(view, place)| job::assign(&result.view_mut().with(place.clone()), &view.to_expr().value))
+        .try_for_each(|(source, place)| job::assign(&result.view_mut().with(place.clone()), &source.expr.value))
 }
 
-/// The place of each view in the result.
+/// The place of each array in the result.
 fn places<T: Element, D: Dimension>(
     result: &GpuArray<T, D>,
     axis: usize,
-    views: &[GpuView<'_, T, D>],
+    sources: &[JoinedArray<'_, '_, T, D>],
 ) -> Vec<Layout<D>> {
-    let ends = views.iter().scan(0, |end, view| {
+    let ends = sources.iter().scan(0, |end, source| {
         let start = *end;
-        *end += view.shape()[axis];
+        *end += source.leaf.shape[axis];
         Some((start, *end))
     });
     ends.map(|(start, end)| result.layout().part(axis, start, end)).collect()
 }
 
-/// The part that copies a view to its place.
+/// The part that copies an array to its place.
 fn part<'s, T: Element, D: Dimension>(
     result: &GpuArray<T, D>,
     axis: usize,
-    view: &GpuView<'s, T, D>,
+    source: &JoinedArray<'s, '_, T, D>,
     place: &Layout<D>,
 ) -> JoinPart<'s> {
-    let address = |start: u64, offset: usize| start + (offset * size_of::<T::Storage>()) as u64;
     JoinPart {
-        from: address(view.data().as_raw(), view.layout().offset()),
-        to: address(result.data().as_raw(), place.offset()),
-        length: view.shape()[axis],
-        strides: Strides::from_slice(view.strides()),
-        home: view.data().home(),
+        from: source.leaf.address(source.leaf.offset),
+        to: result.data().as_raw() + (place.offset() * size_of::<T::Storage>()) as u64,
+        length: source.leaf.shape[axis],
+        strides: source.leaf.strides.clone(),
+        home: source.home,
     }
 }
 

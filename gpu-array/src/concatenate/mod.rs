@@ -1,7 +1,8 @@
 //! Arrays joined into one: `concatenate`, `stack` and their like.
 //!
 //! # From a call to its launch
-//! 1. The functions of this file bring all arrays to one number of axes. `join` compares their shapes and allocates the result.
+//! 1. The functions of this file bring all arrays to one number of axes. `join.rs` compares their shapes and allocates the result; on the host it copies
+//!    them, and that is all.
 //! 2. `axes.rs` joins axes that are contiguous in the result and in each array; most joins have one axis or two then.
 //! 3. `plan.rs` decides for each array whether it goes by packs of 16 bytes or by elements, counts blocks, and writes the kernel's one parameter:
 //!    the axes, and a table of the arrays with their addresses and strides. The driver copies it, so a captured launch has a table of its own.
@@ -18,11 +19,19 @@ mod plan;
 mod policy;
 
 use gpu_driver::Stream;
-use ndarray::{Axis, DimMax, Dimension, Ix1, Ix2};
+use ndarray::{Axis, DimMax, Dimension, Ix1, Ix2, IxDyn};
 
-use crate::{ArrayError, Element, GpuArray, GpuView, Result, shape::Strides};
+use crate::{
+    ArrayError, Result,
+    expression::{Backend, Expr, INTERNAL, IntoExpr},
+    shape::Strides,
+};
 
+pub(crate) use join::{join, join_on_host};
 pub(crate) use launch::with_samples;
+
+/// The array at the place of `A` that joining several of them gives.
+type Joined<'a, A, D> = <<A as IntoExpr<'a>>::Backend as Backend>::Owned<<A as IntoExpr<'a>>::Elem, D>;
 
 /// An array that is copied to its place in the result.
 #[derive(Clone, Debug)]
@@ -39,43 +48,43 @@ struct JoinPart<'s> {
 
 /// The arrays one after the other along an axis that they have: `numpy.concatenate`.
 ///
-/// Arrays are given as `[&x, &y]`, as views of any layout, or by any other iterator of them.
+/// Arrays are given as `[&x, &y]`, as views of any layout, or by any other iterator of them; those of the host as `[host(&x), host(&y)]`. An expression
+/// that is no array is evaluated first.
 ///
 /// # Shapes
-/// All lengths but that of `axis` are the same; the lengths of `axis` add up. The result has the first array's stream for home. It is in C order, or
-/// in Fortran order where all arrays are.
+/// All lengths but that of `axis` are the same; the lengths of `axis` add up. On a GPU the result has the first array's stream for home. It is in C
+/// order, or on a GPU in Fortran order where all arrays are.
 ///
 /// # Determinism
 /// Elements are moved as they are: the bits are those of the arrays. A `bool` whose byte a kernel set to another value than 0 and 1 may become 1.
 ///
 /// # Cost
-/// Each element is read once and written once, in accesses of 16 bytes where both sides allow it. One launch for about 100 contiguous arrays, 80
+/// Each element is read once and written once, on a GPU in accesses of 16 bytes where both sides allow it. One launch for about 100 contiguous arrays, 80
 /// with gaps between rows, or 40 with more axes; one more for each further number of that. A large array that is transposed takes a launch of its own.
-/// Does not wait.
+/// Does not wait. On the host one thread copies.
 ///
 /// # Errors
 /// `NoArrays` for none; `Axis` where there is no such axis; `Join` for shapes that do not fit; `Devices` for arrays of several devices; `TooLarge`; the
 /// error that an operator such as `+=` on an array could not return; `OutOfMemory`, `DeviceLost`; `NoNvrtc` where the kernel cannot be
-/// compiled.
+/// compiled; the errors of [`Expr::eval`] for an expression.
 ///
-/// ```no_run
-/// # let device = gpu_driver::Device::first()?;
-/// use gpu_array::{GpuArray, concatenate};
+/// ```
+/// use gpu_array::{concatenate, expression::host};
 /// use ndarray::{Axis, array};
-/// let x = GpuArray::from_ndarray(&device, &array![[1, 2], [3, 4]])?;
-/// let y = GpuArray::from_ndarray(&device, &array![[5, 6]])?;
-/// assert_eq!(concatenate(Axis(0), [&x, &y])?.to_ndarray()?, array![[1, 2], [3, 4], [5, 6]]);
-/// assert_eq!(concatenate(Axis(1), [x.view(), y.t()])?.to_ndarray()?, array![[1, 2, 5], [3, 4, 6]]);
+/// let (x, y) = (array![[1, 2], [3, 4]], array![[5, 6]]);
+/// let (x, y) = (host(&x), host(&y)); // or `(&x, &y)` of a GpuArray
+/// assert_eq!(concatenate(Axis(0), [&x, &y])?, array![[1, 2], [3, 4], [5, 6]]);
+/// assert_eq!(concatenate(Axis(1), [&x, &y.t()])?, array![[1, 2, 5], [3, 4, 6]]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[doc(alias("append", "concat", "cat", "r_", "c_"))]
 #[track_caller]
-pub fn concatenate<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
+pub fn concatenate<'a, A: IntoExpr<'a>>(
     axis: Axis,
     arrays: impl IntoIterator<Item = A>,
-) -> Result<GpuArray<T, D>> {
-    let views: Vec<GpuView<'a, T, D>> = arrays.into_iter().map(Into::into).collect();
-    join::join("concatenate", axis, &views)
+) -> Result<Joined<'a, A, A::Dim>> {
+    let arrays = arrays.into_iter().map(as_array).collect::<Result<Vec<_>>>()?;
+    A::Backend::join("concatenate", axis, &arrays, INTERNAL)
 }
 
 /// The arrays one after the other along a new axis: `numpy.stack`.
@@ -87,27 +96,23 @@ pub fn concatenate<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
 /// # Errors
 /// Those of [`concatenate`]; `Axis` beyond the number of axes.
 ///
-/// ```no_run
-/// # let device = gpu_driver::Device::first()?;
-/// use gpu_array::{GpuArray, stack};
+/// ```
+/// use gpu_array::{expression::host, stack};
 /// use ndarray::{Axis, array};
-/// let (x, y) = (GpuArray::arange(&device, 0, 3, 1)?, GpuArray::arange(&device, 3, 6, 1)?);
-/// assert_eq!(stack(Axis(0), [&x, &y])?.to_ndarray()?, array![[0, 1, 2], [3, 4, 5]]);
-/// assert_eq!(stack(Axis(1), [&x, &y])?.to_ndarray()?, array![[0, 3], [1, 4], [2, 5]]);
+/// let (x, y) = (array![0, 1, 2], array![3, 4, 5]);
+/// let (x, y) = (host(&x), host(&y)); // or `(&x, &y)` of a GpuArray
+/// assert_eq!(stack(Axis(0), [&x, &y])?, array![[0, 1, 2], [3, 4, 5]]);
+/// assert_eq!(stack(Axis(1), [&x, &y])?, array![[0, 3], [1, 4], [2, 5]]);
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[track_caller]
-pub fn stack<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
+pub fn stack<'a, A: IntoExpr<'a>>(
     axis: Axis,
     arrays: impl IntoIterator<Item = A>,
-) -> Result<GpuArray<T, D::Larger>> {
-    let widened = |view: GpuView<'a, T, D>| {
-        let ndim = view.ndim() + 1;
-        let missing = |_| ArrayError::Axis { op: "stack", axis: axis.0, ndim };
-        view.insert_axis(axis).map_err(missing)
-    };
-    let views = arrays.into_iter().map(|array| widened(array.into())).collect::<Result<Vec<_>>>()?;
-    join::join("stack", axis, &views)
+) -> Result<Joined<'a, A, <A::Dim as Dimension>::Larger>> {
+    let widened = |array| as_array(array)?.insert_axis(axis).map_err(|error| named("stack", error));
+    let arrays = arrays.into_iter().map(widened).collect::<Result<Vec<_>>>()?;
+    A::Backend::join("stack", axis, &arrays, INTERNAL)
 }
 
 /// The arrays side by side: `numpy.hstack`. [`concatenate`] along axis 1, or along axis 0 for arrays with one axis; single values count as arrays with one.
@@ -115,20 +120,18 @@ pub fn stack<'a, T: Element, D: Dimension, A: Into<GpuView<'a, T, D>>>(
 /// # Errors
 /// Those of [`concatenate`].
 ///
-/// ```no_run
-/// # let device = gpu_driver::Device::first()?;
-/// use gpu_array::{GpuArray, hstack};
-/// let (x, y) = (GpuArray::arange(&device, 0, 3, 1)?, GpuArray::arange(&device, 3, 5, 1)?);
-/// assert_eq!(hstack([&x, &y])?.to_ndarray()?.to_vec(), [0, 1, 2, 3, 4]);
+/// ```
+/// use gpu_array::{expression::host, hstack};
+/// let (x, y) = (ndarray::array![0, 1, 2], ndarray::array![3, 4]);
+/// assert_eq!(hstack([host(&x), host(&y)])?.to_vec(), [0, 1, 2, 3, 4]); // or `[&x, &y]` of a GpuArray
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[track_caller]
-pub fn hstack<'a, T: Element, D: DimMax<Ix1> + Dimension, A: Into<GpuView<'a, T, D>>>(
+pub fn hstack<'a, A: IntoExpr<'a, Dim: DimMax<Ix1>>>(
     arrays: impl IntoIterator<Item = A>,
-) -> Result<GpuArray<T, <D as DimMax<Ix1>>::Output>> {
-    let views = at_least(1, arrays)?;
-    let axis = views.first().map_or(0, |first: &GpuView<'_, T, _>| first.ndim().min(2) - 1);
-    join::join("hstack", Axis(axis), &views)
+) -> Result<Joined<'a, A, <A::Dim as DimMax<Ix1>>::Output>> {
+    let (arrays, ndim) = at_least(1, arrays)?;
+    A::Backend::join("hstack", Axis(ndim.min(2).saturating_sub(1)), &arrays, INTERNAL)
 }
 
 /// The arrays on top of each other: `numpy.vstack`. [`concatenate`] along axis 0, for which an array with one axis is a row.
@@ -136,32 +139,52 @@ pub fn hstack<'a, T: Element, D: DimMax<Ix1> + Dimension, A: Into<GpuView<'a, T,
 /// # Errors
 /// Those of [`concatenate`].
 ///
-/// ```no_run
-/// # let device = gpu_driver::Device::first()?;
-/// use gpu_array::{GpuArray, vstack};
-/// let (x, y) = (GpuArray::arange(&device, 0, 3, 1)?, GpuArray::arange(&device, 3, 6, 1)?);
-/// assert_eq!(vstack([&x, &y])?.to_ndarray()?, ndarray::array![[0, 1, 2], [3, 4, 5]]);
+/// ```
+/// use gpu_array::{expression::host, vstack};
+/// let (x, y) = (ndarray::array![0, 1, 2], ndarray::array![3, 4, 5]);
+/// assert_eq!(vstack([host(&x), host(&y)])?, ndarray::array![[0, 1, 2], [3, 4, 5]]); // or `[&x, &y]` of a GpuArray
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 #[doc(alias = "row_stack")]
 #[track_caller]
-pub fn vstack<'a, T: Element, D: DimMax<Ix2> + Dimension, A: Into<GpuView<'a, T, D>>>(
+pub fn vstack<'a, A: IntoExpr<'a, Dim: DimMax<Ix2>>>(
     arrays: impl IntoIterator<Item = A>,
-) -> Result<GpuArray<T, <D as DimMax<Ix2>>::Output>> {
-    join::join("vstack", Axis(0), &at_least(2, arrays)?)
+) -> Result<Joined<'a, A, <A::Dim as DimMax<Ix2>>::Output>> {
+    A::Backend::join("vstack", Axis(0), &at_least(2, arrays)?.0, INTERNAL)
 }
 
-/// Views of the arrays with new axes in front, so that each has that many at least.
-fn at_least<'a, T: Element, D: Dimension, E: Dimension, A: Into<GpuView<'a, T, D>>>(
+/// The expression as one of an array: itself if it is that, else of the array that its evaluation gives.
+fn as_array<'a, A: IntoExpr<'a>>(array: A) -> Result<Expr<'a, A::Elem, A::Dim, A::Backend>> {
+    let expr = array.into_expr();
+    if expr.value.is_array() { Ok(expr) } else { Ok(A::Backend::owned_expr(expr.eval()?)) }
+}
+
+/// Expressions of arrays of one place, type and rank.
+type Exprs<'a, A, E> = Vec<Expr<'a, <A as IntoExpr<'a>>::Elem, E, <A as IntoExpr<'a>>::Backend>>;
+
+/// The arrays with new axes in front, so that each has that many at least, and the number of axes of the first.
+fn at_least<'a, E: Dimension, A: IntoExpr<'a>>(
     ndim: usize,
     arrays: impl IntoIterator<Item = A>,
-) -> Result<Vec<GpuView<'a, T, E>>> {
-    let widened = |array: A| {
-        let mut view = array.into().into_dyn();
-        while view.ndim() < ndim {
-            view = view.insert_axis(Axis(0))?;
+) -> Result<(Exprs<'a, A, E>, usize)> {
+    let mut first = None;
+    let mut widened = |array: A| {
+        let mut expr: Expr<'a, A::Elem, IxDyn, A::Backend> = Expr::of(as_array(array)?.value);
+        let own = expr.value.as_array("vstack")?.shape.len();
+        for _ in own..ndim {
+            expr = expr.insert_axis(Axis(0))?;
         }
-        view.into_dimensionality()
+        first.get_or_insert(own.max(ndim));
+        Ok(Expr::of(expr.value))
     };
-    arrays.into_iter().map(widened).collect()
+    let arrays = arrays.into_iter().map(&mut widened).collect::<Result<_>>()?;
+    Ok((arrays, first.unwrap_or(ndim)))
+}
+
+/// The error of a missing axis under the name of the operation.
+fn named(op: &'static str, error: ArrayError) -> ArrayError {
+    match error {
+        ArrayError::Axis { axis, ndim, .. } => ArrayError::Axis { op, axis, ndim },
+        other => other,
+    }
 }

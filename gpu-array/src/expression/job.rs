@@ -20,7 +20,7 @@
 use std::fmt;
 
 use gpu_driver::Stream;
-use ndarray::{Array, ArrayD, Dimension, IxDyn, ShapeBuilder};
+use ndarray::{Array, ArrayD, ArrayViewMut, Dimension, IxDyn, ShapeBuilder};
 use smallvec::SmallVec;
 
 use super::{
@@ -151,7 +151,7 @@ impl<'a> Job<'a> {
     }
 }
 
-fn new_host_array<T: Element, D: Dimension>(shape: &[usize], dim: D) -> Result<Array<T, D>> {
+pub(crate) fn new_host_array<T: Element, D: Dimension>(shape: &[usize], dim: D) -> Result<Array<T, D>> {
     let too_large = || ArrayError::TooLarge { shape: shape.to_vec() };
     let elements = zeros(shape.iter().product()).ok_or_else(too_large)?;
     Array::from_shape_vec(dim, elements).map_err(|_| too_large())
@@ -166,6 +166,30 @@ pub(crate) fn evaluate_on_host<T: Element>(code: &Code<'_>) -> Result<ArrayD<T>>
     let mut array = new_host_array(&code.shape, IxDyn(&code.shape))?;
     host::evaluate(code, vec![T::host_slice_mut(array.as_slice_mut().unwrap_or_default())])?;
     Ok(array)
+}
+
+/// Computes a value that is broadcast to a shape as a new array on the host.
+pub(crate) fn evaluate_in_shape<T: Element>(value: &Value<'_>, shape: &[usize]) -> Result<ArrayD<T>> {
+    let mut code = Code::default();
+    assemble_into(&mut code, value, shape)?;
+    checked_len(shape)?;
+    code.resolve(None)?;
+    evaluate_on_host(&code)
+}
+
+/// Overwrites an array on the host with a value that has its shape, or is broadcast to it.
+pub(crate) fn assign_on_host<T: Element, D: Dimension>(
+    mut target: ArrayViewMut<'_, T, D>,
+    value: &Value<'_>,
+) -> Result<()> {
+    let mut code = Code::default();
+    assemble_into(&mut code, value, target.shape())?;
+    code.resolve(None)?;
+    if let Some(elements) = target.as_slice_mut() {
+        return host::evaluate(&code, vec![T::host_slice_mut(elements)]);
+    }
+    target.into_dyn().assign(&evaluate_on_host::<T>(&code)?);
+    Ok(())
 }
 
 /// Computes the two outputs of `code`, which has no deferred values, as new arrays on the host.

@@ -63,7 +63,7 @@
 //! the steps into which they are assembled. `host` and `device` evaluate steps. `job` lies between: it allocates results and starts an evaluator.
 
 pub(crate) mod device;
-mod graph;
+pub(crate) mod graph;
 mod host;
 pub(crate) mod job;
 pub(crate) mod operand;
@@ -71,17 +71,18 @@ mod samples;
 mod syntax;
 
 pub use crate::layout::checked_len;
-pub use crate::put::put_add;
+pub use crate::put::{PutOperation, on_host as put_on_host, put_combine};
 pub use device::{
     Assembled, AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, Lowered, LoweredLeaf,
     LoweredTarget, MAX_AXES, PACKED, PACKS, Ready, STRIDED, divisor, loop_program, pack_bytes,
 };
 pub use graph::{Around, Chain, Deferred, Evaluated, Source, Stage, Within, deferred};
 pub use samples::KERNELS;
+pub(crate) use syntax::INTERNAL;
 pub(crate) use syntax::as_i64;
 pub use syntax::{
-    Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs, Values,
-    arange, complex, constant, diag, diff, diff_n, eval_all, eye, eye_of, flip, gather, host, host_owned, index,
-    linspace, linspace_without_end, outer, pad, precompile, promoted, ravel_multi_index, repeat, roll, source, take,
-    take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
+    ArrayMut, Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs,
+    Values, arange, complex, constant, diag, diff, diff_n, eval_all, eye, eye_of, flip, gather, host, host_owned,
+    index, linspace, linspace_without_end, outer, pad, precompile, promoted, ravel_multi_index, repeat, roll, source,
+    take, take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
 };

@@ -5,7 +5,7 @@ use gpu_driver::{Header, KernelSpace, LIST, LaunchConfig, Program, Registry, Str
 
 use super::{
     params::{PARAMS, PutHead},
-    policy::PutKernel,
+    policy::{PutKernel, PutOperation},
 };
 use crate::{
     ArrayError, Result,
@@ -54,7 +54,10 @@ fn program(kernel: PutKernel) -> Program {
 
 /// Adds samples of the kernels.
 pub(crate) fn with_samples(registry: Registry) -> Registry {
-    let writes = [1, 2, 4, 8].map(PutKernel::Write);
-    let kernels = [PutKernel::Claim, PutKernel::Check, PutKernel::Add(4), PutKernel::Add(8)].into_iter().chain(writes);
+    let writes = [1, 2, 4, 8, 16].map(PutKernel::Write);
+    let combines = PutOperation::ALL
+        .into_iter()
+        .flat_map(|operation| operation.dtypes().iter().map(move |&dtype| PutKernel::Combine(operation, dtype)));
+    let kernels = [PutKernel::Claim, PutKernel::Check].into_iter().chain(writes).chain(combines);
     kernels.fold(registry, |registry, kernel| registry.with_sample(KERNEL.name, program(kernel)))
 }

@@ -1,4 +1,4 @@
-//! Writes at computed places: `put`, and sums of integers at them for other crates.
+//! Writes at computed places: `put`, and sums and extremes of integers at them for other crates.
 //!
 //! # From a call to its launches
 //! 1. `put` brings indices (as 64-bit integers) and values to C order: an array that is so already is read where it lies (`expression/operand.rs`).
@@ -8,6 +8,7 @@
 //!    writes the values, unless an index is wrong.
 //! 4. The host waits for the report: a wrong index is the error of the call.
 
+mod host;
 mod launch;
 mod params;
 mod policy;
@@ -21,14 +22,16 @@ use self::{
     policy::PutKernel,
 };
 use crate::{
-    ArrayError, DType, Element, GpuArray, GpuViewMut, Integer, Result,
+    ArrayError, Element, GpuArray, GpuViewMut, Integer, Result,
     expression::{Gpu, IntoExpr, Rhs, as_i64, device::MAX_AXES, operand::DenseOperand},
     layout::Layout,
     pending::Pending,
     shape::{Shape, Strides},
 };
 
+pub use host::on_host;
 pub(crate) use launch::with_samples;
+pub use policy::PutOperation;
 
 impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// Overwrites the elements at flat indices, which count in C order: NumPy's `put(x, indices, values)`, and `x.flat[indices] = values`.
@@ -89,15 +92,17 @@ impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
     }
 }
 
-/// `target[indices[k]] += values[k]` for each k, for integers of 32 and 64 bits, whose sums wrap: the loop behind `add_at` of other crates.
+/// `target[indices[k]] = operation(target[indices[k]], values[k])` for each k, for integers of 32 and 64 bits: the loop behind `add_at` and its like of
+/// other crates.
 ///
 /// # Determinism
-/// Sums of integers do not depend on their order.
+/// Sums, minima and maxima of integers do not depend on their order.
 ///
 /// # Errors
 /// Those of [`GpuArray::put`]; `Operation` for another element type.
-pub fn put_add<'a, T: Element, D: Dimension, I, V>(
+pub fn put_combine<'a, T: Element, D: Dimension, I, V>(
     op: &'static str,
+    operation: PutOperation,
     target: &mut GpuViewMut<'_, T, D>,
     indices: I,
     values: V,
@@ -106,12 +111,9 @@ where
     I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
     V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>,
 {
-    match T::DTYPE {
-        DType::I32 | DType::U32 | DType::I64 | DType::U64 => {
-            write_at(op, target, indices, values, [PutKernel::Check, PutKernel::Add(size_of::<T::Storage>())])
-        }
-        dtype => Err(ArrayError::Operation { name: op, dtype }),
-    }
+    let unknown = ArrayError::Operation { name: op, dtype: T::DTYPE };
+    let dtype = operation.combined_as(T::DTYPE).ok_or(unknown)?;
+    write_at(op, target, indices, values, [PutKernel::Check, PutKernel::Combine(operation, dtype)])
 }
 
 /// Checks the indices with the first kernel, and writes with the second.

@@ -1,7 +1,7 @@
 //! Tuning of writes at computed places: plain data, passed as template arguments.
 
 use super::params::PutHead;
-use crate::expression::device::MAX_AXES;
+use crate::{DType, expression::device::MAX_AXES};
 
 /// A kernel of `put.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +12,42 @@ pub(super) enum PutKernel {
     Check,
     /// Writes elements of so many bytes.
     Write(usize),
-    /// Adds to integers of so many bytes, 4 or 8.
-    Add(usize),
+    /// Combines integers of 32 or 64 bits with the values.
+    Combine(PutOperation, DType),
+}
+
+/// How an integer at an index is combined with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum PutOperation {
+    /// Their sum, which wraps.
+    Sum,
+    /// The lesser.
+    Minimum,
+    /// The greater.
+    Maximum,
+}
+
+impl PutOperation {
+    pub(super) const ALL: [Self; 3] = [Self::Sum, Self::Minimum, Self::Maximum];
+
+    /// The element types that a kernel combines. Sums of signed integers are those of unsigned ones.
+    pub(super) fn dtypes(self) -> &'static [DType] {
+        match self {
+            Self::Sum => &[DType::U32, DType::U64],
+            Self::Minimum | Self::Maximum => &[DType::I32, DType::U32, DType::I64, DType::U64],
+        }
+    }
+
+    /// The type as which a kernel combines integers of a type; None where no kernel does.
+    pub(super) fn combined_as(self, dtype: DType) -> Option<DType> {
+        let same_bits = match dtype {
+            DType::I32 if self == Self::Sum => DType::U32,
+            DType::I64 if self == Self::Sum => DType::U64,
+            other => other,
+        };
+        self.dtypes().contains(&same_bits).then_some(same_bits)
+    }
 }
 
 impl PutKernel {
@@ -38,7 +72,7 @@ impl PutKernel {
             Self::Claim => 0,
             Self::Check => 1,
             Self::Write(bytes) => 16 + bytes as u64,
-            Self::Add(bytes) => 32 + bytes as u64,
+            Self::Combine(operation, dtype) => 256 + 256 * operation as u64 + dtype as u64,
         }
     }
 
@@ -48,9 +82,18 @@ impl PutKernel {
         match self {
             Self::Claim => format!("put_claim<true, {MAX_AXES}, {threads}>"),
             Self::Check => format!("put_claim<false, {MAX_AXES}, {threads}>"),
+            Self::Write(16) => format!("put_write<gpu::PutPair, {MAX_AXES}, {threads}>"),
             Self::Write(bytes) => format!("put_write<uint{}_t, {MAX_AXES}, {threads}>", 8 * bytes),
-            Self::Add(4) => format!("put_add<unsigned int, {MAX_AXES}, {threads}>"),
-            Self::Add(_) => format!("put_add<unsigned long long, {MAX_AXES}, {threads}>"),
+            Self::Combine(operation, dtype) => {
+                // The types of the atomic functions.
+                let element = match dtype {
+                    DType::I32 => "int",
+                    DType::U32 => "unsigned int",
+                    DType::I64 => "long long",
+                    _ => "unsigned long long",
+                };
+                format!("put_combine<gpu::Put{operation:?}, {element}, {MAX_AXES}, {threads}>")
+            }
         }
     }
 }

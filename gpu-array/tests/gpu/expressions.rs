@@ -1,7 +1,7 @@
 //! Expressions on a device: heads and tails, several outputs, in place, and values that are made rather than read, against the CPU.
 
 use gpu_array::{
-    Element, GpuArray, Result,
+    ArrayMut, Element, GpuArray, Result,
     expression::{
         Backend, Expr, Gpu, Host, Outside, constant, diag, diff, eval_all, eye, eye_of, flip, gather, host, index,
         linspace, outer, pad, precompile, repeat, roll, take, tile, tril, triu, where_,
@@ -34,7 +34,7 @@ fn masked<P: Backend>(
     mask: &Expr<'_, bool, Ix2, P>,
     value: &Expr<'_, f32, Ix1, P>,
 ) -> Result<P::Owned<f32, Ix2>> {
-    P::assign_where(&mut x, mask, value)?;
+    x.assign_where(mask, value)?;
     Ok(x)
 }
 
@@ -385,9 +385,9 @@ fn one_function_runs_on_both_places(device: &Device) -> Outcome {
     let (dx, dv) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &v)?);
     ensure_eq!(oscillate::<Gpu>(&dx, &dv)?.to_ndarray()?, oscillate::<Host>(&x, &v)?);
     let mut target = GpuArray::zeros(device, IxDyn(&[7, 11]))?;
-    Gpu::assign(&mut target, &(Gpu::expr(&dx) * 2.0))?;
+    target.assign_value(Gpu::expr(&dx) * 2.0)?;
     let mut want = ArrayD::zeros(IxDyn(&[7, 11]));
-    Host::assign(&mut want, &(Host::expr(&x) * 2.0))?;
+    want.assign_value(Host::expr(&x) * 2.0)?;
     ensure_eq!(target.to_ndarray()?, want);
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::error::Error;
 use gpu_array::{
     ArrayError, GpuArray, GpuViewMut, PinnedArray, Result, concatenate,
     exchange::ForeignArray,
-    expression::{Gpu, constant, eval_all, eye, index, precompile, put_add},
+    expression::{Gpu, PutOperation, constant, eval_all, eye, index, precompile, put_combine},
     hstack, reference, stack, vstack,
 };
 use gpu_driver::{
@@ -649,13 +649,13 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| puts(call, |x, at| x.t_mut().put(at, &at.cast::<i32>() + 1), array![[1, 2, 5], [4, 5, 6]]),
     },
     Operation {
-        name: "put_add",
+        name: "put_combine",
         makes: &[(Allocation, 1), (ModuleLoad, 3), (Launch, 3), (Copy, 1)],
         sweep: |call| {
             let add = |x: &mut GpuArray<i32, Ix2>, at: &GpuArray<i64, Ix1>| {
                 // It undoes the sum of a call that failed in its wait.
                 x.update(|x| x % 7)?;
-                put_add("add_at", &mut x.view_mut(), at, 7)
+                put_combine("add_at", PutOperation::Sum, &mut x.view_mut(), at, 7)
             };
             puts(call, add, array![[8, 2, 3], [4, 12, 6]])
         },

@@ -16,6 +16,7 @@ mod complex_functions;
 mod complex_numbers;
 mod complex_numpy;
 mod counts;
+mod either_place;
 mod examples;
 mod exchanging;
 mod expressions;
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", putting::TESTS)
         .group("device", device.clone(), "GPU_TESTS", retyped::TESTS)
         .group("device", device.clone(), "GPU_TESTS", apart::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", either_place::TESTS)
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_numpy::TESTS)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_functions::OF_NUMPY)

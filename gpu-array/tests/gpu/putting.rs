@@ -1,8 +1,8 @@
 //! Writes at computed places, compared with their definition on the host.
 
 use gpu_array::{
-    ArrayError, Element, GpuArray, Integer,
-    expression::{Gpu, constant, index, put_add},
+    ArrayError, Complex, Element, GpuArray, Integer,
+    expression::{Gpu, PutOperation, constant, index, put_combine},
     reference,
 };
 use gpu_driver::{Device, DriverError, Stream};
@@ -23,7 +23,7 @@ pub const TESTS: &[Test<Device>] = tests![
     more_axes_than_a_kernel_takes_are_put_to,
     arrays_of_other_streams_are_put,
     a_capture_goes_on_without_a_put,
-    integers_are_added_at_places,
+    integers_are_combined_at_places,
 ];
 
 /// `n` indices of an array of `len` elements, from the start or from the end, of `distinct` places at most.
@@ -145,6 +145,13 @@ fn bits_are_put_as_they_are(device: &Device) -> Outcome {
     let mut mask = GpuArray::<bool, _>::zeros(device, 5)?;
     mask.put(&GpuArray::from_vec(device, vec![1, 4, 1])?, &GpuArray::from_vec(device, vec![false, true, true])?)?;
     ensure_eq!(mask.to_ndarray()?, array![false, true, false, false, true]);
+    let z = [Complex::new(1.5, -2.0), Complex::new(f64::NEG_INFINITY, -0.0), Complex::new(3.0, 4.0)];
+    let mut pairs = GpuArray::<Complex<f64>, _>::zeros(device, (2, 2))?;
+    pairs.t_mut().put(&GpuArray::from_vec(device, vec![1, -1, 1])?, &GpuArray::from_vec(device, z)?)?;
+    ensure_eq!(pairs.to_ndarray()?, array![[Complex::default(), z[2]], [Complex::default(), z[1]]].reversed_axes());
+    let mut halves = GpuArray::<Complex<f32>, _>::zeros(device, 2)?;
+    halves.put(&GpuArray::from_vec(device, vec![1])?, Complex::new(1.0, 2.0))?;
+    ensure_eq!(halves.to_ndarray()?, array![Complex::default(), Complex::new(1.0, 2.0)]);
     Ok(())
 }
 
@@ -205,7 +212,8 @@ fn puts_that_cannot_be_done_are_told(device: &Device) -> Outcome {
     ensure_eq!(x.to_ndarray()?, Array1::zeros(6));
     x *= &wrong;
     ensure!(matches!(x.put(&at, 1.0), Err(ArrayError::Operator { op: "*=", .. })));
-    let floats = put_add("add_at", &mut GpuArray::<f32, _>::zeros(device, 6)?.view_mut(), &at, 1.0);
+    let mut zeros = GpuArray::<f32, _>::zeros(device, 6)?;
+    let floats = put_combine("add_at", PutOperation::Sum, &mut zeros.view_mut(), &at, 1.0);
     ensure!(matches!(floats, Err(ArrayError::Operation { name: "add_at", .. })), "{floats:?}");
     Ok(())
 }
@@ -255,28 +263,32 @@ fn a_capture_goes_on_without_a_put(device: &Device) -> Outcome {
     Ok(())
 }
 
-/// Integers whose sums wrap.
-trait Wrapping: Element {
+/// Integers that kernels combine.
+trait Combined: Element + Ord {
     fn big(k: u64) -> Self;
-    fn wrapping(self, other: Self) -> Self;
+    fn combined(self, operation: PutOperation, other: Self) -> Self;
 }
 
-macro_rules! wrapping {
+macro_rules! combined {
     ($($type:ident)*) => {$(
-        impl Wrapping for $type {
+        impl Combined for $type {
             fn big(k: u64) -> Self {
                 k.wrapping_mul(0x9e37_79b9_7f4a_7c15) as Self
             }
-            fn wrapping(self, other: Self) -> Self {
-                self.wrapping_add(other)
+            fn combined(self, operation: PutOperation, other: Self) -> Self {
+                match operation {
+                    PutOperation::Sum => self.wrapping_add(other),
+                    PutOperation::Minimum => self.min(other),
+                    PutOperation::Maximum => self.max(other),
+                }
             }
         }
     )*};
 }
-wrapping! { i32 u32 i64 u64 }
+combined! { i32 u32 i64 u64 }
 
-fn integers_are_added_at_places(device: &Device) -> Outcome {
-    fn check<T: Wrapping>(device: &Device) -> Outcome {
+fn integers_are_combined_at_places(device: &Device) -> Outcome {
+    fn check<T: Combined>(device: &Device, operation: PutOperation) -> Outcome {
         let mut rng = testkit::rng(7);
         for (n, len) in [(1, 1), (33, 5), (1000, 7), (777, 100_000)] {
             let at = indices(n, len, len, &mut rng);
@@ -284,22 +296,25 @@ fn integers_are_added_at_places(device: &Device) -> Outcome {
             let mut want = vec![T::big(3); len];
             for (&index, &value) in at.iter().zip(&values) {
                 let place = index.rem_euclid(len as i64) as usize;
-                want[place] = want[place].wrapping(value);
+                want[place] = want[place].combined(operation, value);
             }
             let mut x = GpuArray::full(device, (len, 2), T::big(3))?;
             let (at, values) = (GpuArray::from_vec(device, at)?, GpuArray::from_vec(device, values)?);
-            put_add("add_at", &mut x.slice_mut(s![..;-1, 1])?, &at, &values)?;
+            put_combine("add_at", operation, &mut x.slice_mut(s![..;-1, 1])?, &at, &values)?;
             ensure!(x.slice(s![..;-1, 1])?.to_ndarray()?.to_vec() == want, "{} {n} of {len}", T::DTYPE);
             ensure!(x.slice(s![.., 0])?.to_ndarray()?.iter().all(|&x| x == T::big(3)));
-            let wrong =
-                put_add("add_at", &mut x.view_mut(), &GpuArray::from_vec(device, vec![0, -9_999_999])?, T::big(1));
+            let outside = GpuArray::from_vec(device, vec![0, -9_999_999])?;
+            let wrong = put_combine("add_at", operation, &mut x.view_mut(), &outside, T::big(1));
             ensure!(matches!(wrong, Err(ArrayError::OutOfBounds { op: "add_at", number: 1, .. })), "{wrong:?}");
             ensure!(x.slice(s![..;-1, 1])?.to_ndarray()?.to_vec() == want, "written after a wrong index");
         }
         Ok(())
     }
-    check::<i32>(device)?;
-    check::<u32>(device)?;
-    check::<i64>(device)?;
-    check::<u64>(device)
+    for operation in [PutOperation::Sum, PutOperation::Minimum, PutOperation::Maximum] {
+        check::<i32>(device, operation)?;
+        check::<u32>(device, operation)?;
+        check::<i64>(device, operation)?;
+        check::<u64>(device, operation)?;
+    }
+    Ok(())
 }

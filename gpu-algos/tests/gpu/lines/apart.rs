@@ -4,7 +4,7 @@
 use gpu_algos::{
     einsum,
     gpu_array::{
-        GpuArray, concatenate,
+        GpuArray, INFER, concatenate,
         expression::{
             Outside, diag, diff, diff_n, eye_of, flip, index, outer, pad, ravel_multi_index, repeat, roll, take,
             take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
@@ -18,7 +18,7 @@ use gpu_algos::{
 };
 use ndarray::{Axis, Ix2, MeshIndex, s};
 
-use super::{Lines, OnDevice, OnHost, device_lines, lines};
+use super::{Lines, OnDevice, OnHost, array_lines, device_lines, lines};
 
 pub fn moved(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
     lines! { lines, gpu, host, "Elements at other places", [x v i k];
@@ -51,54 +51,99 @@ pub fn moved(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
     }
 }
 
-pub fn parts(lines: &mut Lines, gpu: Option<&OnDevice>) {
-    device_lines! { lines, gpu, "Parts, joins and writes, on a device", [x y v c i j k m];
+pub fn parts(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
+    array_lines! { lines, gpu, host, "Parts and joins", [x y v c f i k];
         "x[1:, :2]" => x.slice(s![1.., ..2])?;
         "x[:, 1]" => x.slice(s![.., 1])?;
         "x[1, 2]" => x.slice(s![1, 2])?;
         "x[-1]" => x.slice(s![-1, ..])?;
         "x[:, ::2]" => x.slice(s![.., ..;2])?;
         "x[::-1]" => x.slice(s![..;-1, ..])?;
+        "f[::-1, ::2] * 2" => (f.slice(s![..;-1, ..;2])? * 2).eval()?;
         "x.T" => x.t();
         "x.reshape(4, 3)" => x.reshape((4, 3))?;
+        "x.reshape(2, -1)" => x.reshape((2, INFER))?;
         "x.ravel()" => x.reshape(12)?;
-        "np.broadcast_to(v, (3, 4))" => v.broadcast((3, 4))?;
-        "np.broadcast_to(c, (3, 4))" => c.broadcast((3, 4))?;
         "x[np.newaxis]" => x.insert_axis(Axis(0))?;
+        "np.expand_dims(v, 1)" => v.insert_axis(Axis(1))?;
+        "np.squeeze(c)" => c.squeeze();
+        "np.swapaxes(x, 0, 1)" => x.swap_axes(Axis(0), Axis(1))?;
+        "np.transpose(x, (1, 0))" => x.permuted_axes((1, 0))?;
+        "np.moveaxis(x[np.newaxis], 0, 2)" => x.insert_axis(Axis(2))?;
+        "np.split(x, 3)[1]" => x.split(Axis(0), 3)?.swap_remove(1);
+        "np.split(v, [1, 3])[1]" => v.split_at_indices(Axis(0), &[1, 3])?.swap_remove(1);
+        "np.array_split(x, 3, axis=1)[0]" => x.array_split(Axis(1), 3)?.swap_remove(0);
+        "np.hsplit(x, 2)[1]" => x.split(Axis(1), 2)?.swap_remove(1);
+        "np.lib.stride_tricks.sliding_window_view(v, 2)" => v.as_strided((3, 2), &[1, 1])?;
+        "np.lib.stride_tricks.as_strided(v, (2, 2), (16, 8))" => v.as_strided((2, 2), &[2, 1])?;
+        "np.diagonal(x)" => x.diagonal();
+        "np.diagonal(x, 1)" => x.diagonal_of(1, Axis(0), Axis(1))?;
+        "np.trace(x)" => x.diagonal().sum().eval()?;
+        "np.trace(i, -1)" => i.diagonal_of(-1, Axis(0), Axis(1))?.sum().eval()?;
         "np.concatenate((x, y), axis=0)" => concatenate(Axis(0), [x, y])?;
         "np.concatenate((x, c), axis=1)" => concatenate(Axis(1), [x, c])?;
+        "np.append(v, v)" => concatenate(Axis(0), [v, v])?;
         "np.stack((x, y))" => stack(Axis(0), [x, y])?;
+        "np.stack((x, y), axis=-1)" => stack(Axis(2), [x, y])?;
         "np.hstack((x, y))" => hstack([x, y])?;
         "np.vstack((x, y))" => vstack([x, y])?;
-        "np.meshgrid(v, v)[0]" => meshgrid([v, v], MeshIndex::XY)?[0];
+        "np.vstack((v, v))" => vstack([v, v])?;
+        "np.meshgrid(v, v)[0]" => { let [columns, _] = meshgrid([v, v], MeshIndex::XY)?; columns };
         "np.zeros_like(x)" => x.zeros_like()?;
         "np.ones_like(x)" => x.ones_like()?;
         "np.full_like(x, 7)" => x.full_like(7.0)?;
+        "x.copy()" => x.to_owned()?;
+        "np.flatnonzero(x > 0)" => x.gt(0.0).nonzero().to_array()?;
+        "x[:, k > 0]" => x.compress(k.gt(0), Axis(1))?;
+        "x[k % 3, k % 4]" => take(x.reshape(12)?, k % 3 * 4 + k % 4, Outside::Wrap).eval()?;
+    }
+}
+
+pub fn written(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
+    array_lines! { lines, gpu, host, "Writes", [x y v i k m];
+        "x[m] = 0" => { let mut x = x.to_owned()?; x.assign_where(m, 0.0)?; x };
+        "x[m] = y[m]" => { let mut x = x.to_owned()?; x.assign_where(m, y)?; x };
+        "x[i > 2] = np.ravel(i)[:6]" => { let mut x = x.to_owned()?; x.assign_selected(i.gt(2), i.reshape(12)?.slice(s![..6])?.cast::<f64>())?; x };
+        "x[x < 0] = 0" => { let mut x = x.to_owned()?; x.update(|x| x.maximum(0.0))?; x };
+        "x[:] = x * 2 + y" => { let mut x = x.to_owned()?; x.update(|x| x * 2 + y)?; x };
+        "x[:] = v" => { let mut x = x.to_owned()?; x.assign_value(v)?; x };
+        "x[:] = np.tril(x)" => { let mut x = x.to_owned()?; x.update(|x| tril(x, 0))?; x };
+        "np.put(x, k, v)" => { let mut x = x.to_owned()?; x.put(k, v)?; x };
+        "np.put(x, k, 7)" => { let mut x = x.to_owned()?; x.put(k, 7.0)?; x };
+        "np.add.at(v, k, 1.5)" => { let mut v = v.to_owned()?; v.add_at(k, 1.5)?; v };
+        "np.subtract.at(v, k % 2, 1.5)" => { let mut v = v.to_owned()?; v.subtract_at(k % 2, 1.5)?; v };
+        "np.multiply.at(v, k % 2, 1.5)" => { let mut v = v.to_owned()?; v.multiply_at(k % 2, 1.5)?; v };
+        "np.minimum.at(v, k, 1.5)" => { let mut v = v.to_owned()?; v.minimum_at(k, 1.5)?; v };
+        "np.maximum.at(i.reshape(-1), k, 3)" => { let mut i = i.to_owned()?; i.maximum_at(k, 3)?; i };
+        "np.bincount(k % 4, minlength=4)" => { let mut counts = k.cast::<i64>().zeros_like()?; counts.add_at(k % 4, 1)?; counts };
+        "np.histogram(x, bins=4, range=(-1, 3))[0]" => {
+            let (at, inside) = ((x + 1.0).clamp(0.0, 3.0).cast::<i64>(), x.ge(-1.0) & x.le(3.0));
+            let mut counts = v.cast::<i64>().zeros_like()?; counts.add_at(at, inside.cast::<i64>())?; counts
+        };
+        "np.histogram(x, bins=4, range=(-1, 3), density=True)[0]" => {
+            let (at, inside) = ((x + 1.0).clamp(0.0, 3.0).cast::<i64>(), x.ge(-1.0) & x.le(3.0));
+            let mut counts = v.cast::<i64>().zeros_like()?; counts.add_at(at, inside.cast::<i64>())?;
+            let counts = counts.as_expr(); (&counts / counts.sum()).eval()?
+        };
+    }
+}
+
+pub fn on_device(lines: &mut Lines, gpu: Option<&OnDevice>) {
+    device_lines! { lines, gpu, "Made arrays, views to write, products, on a device", [x y v c f i j];
+        "np.broadcast_to(v, (3, 4))" => v.broadcast((3, 4))?;
+        "np.broadcast_to(c, (3, 4))" => c.broadcast((3, 4))?;
+        "f.view(np.uint32)" => f.view_as::<u32>()?;
         "np.zeros((2, 3))" => GpuArray::<f64, _>::zeros(x.stream(), (2, 3))?;
         "np.full(3, 2.5)" => GpuArray::full(x.stream(), 3, 2.5)?;
         "np.arange(0, 10, 3)" => GpuArray::arange(x.stream(), 0i64, 10, 3)?;
         "np.linspace(0, 1, 5)" => GpuArray::linspace(x.stream(), 0.0, 1.0, 5)?;
         "np.eye(3)" => GpuArray::<f64, _>::eye(x.stream(), 3)?;
-        "x.copy()" => x.try_clone()?;
-        "np.flatnonzero(x > 0)" => x.gt(0.0).nonzero().eval()?;
         "x[[True, False, True]]" => x.compress(&GpuArray::from_vec(x.stream(), vec![true, false, true])?, Axis(0))?;
-        "x[m] = 0" => { let mut x = x.try_clone()?; x.assign_where(m, 0.0)?; x };
-        "x[m] = y[m]" => { let mut x = x.try_clone()?; x.assign_where(m, y)?; x };
         "x[:, 1] = 0" => { let mut x = x.try_clone()?; x.slice_mut(s![.., 1])?.fill(0.0)?; x };
         "x[1:] = v" => { let mut x = x.try_clone()?; x.slice_mut(s![1.., ..])?.assign(v)?; x };
         "x += y" => { let mut x = x.try_clone()?; x += y; x };
         "x *= 2" => { let mut x = x.try_clone()?; x *= 2.0; x };
-        "x[x < 0] = 0" => { let mut x = x.try_clone()?; x.update(|x| x.maximum(0.0))?; x };
-        "np.put(x, k, v)" => { let mut x = x.try_clone()?; x.put(k, v)?; x };
-        "np.put(x, k, 7)" => { let mut x = x.try_clone()?; x.put(k, 7.0)?; x };
-        "np.add.at(v, k, 1.5)" => { let mut v = v.try_clone()?; v.add_at(k, 1.5)?; v };
-        "x[k % 3, k % 4]" => take(x.reshape(12)?, k % 3 * 4 + k % 4, Outside::Wrap).eval()?;
-        "np.bincount(k % 4, minlength=5)" =>
-            { let mut counts = GpuArray::<i64, _>::zeros(k.stream(), 5)?; counts.add_at(k % 4, 1)?; counts };
-        "np.histogram(x, bins=4, range=(-1, 3))[0]" => {
-            let (at, inside) = ((x + 1.0).clamp(0.0, 3.0).cast::<i64>(), x.ge(-1.0) & x.le(3.0));
-            let mut counts = GpuArray::<i64, _>::zeros(x.stream(), 4)?; counts.add_at(at, inside.cast::<i64>())?; counts
-        };
+        "x[:, 1] += 5" => { let mut x = x.try_clone()?; let mut column = x.slice_mut(s![.., 1])?; column += 5.0; x };
         "x @ y.T" => x.matmul(y.t()).eval()?;
         "x @ v" => x.matmul(v).eval()?;
         "np.dot(x, v)" => x.matmul(v).eval()?;
@@ -146,12 +191,7 @@ pub fn products(lines: &mut Lines, gpu: Option<&OnDevice>) {
         "np.kron(i, j)" => kron(i, j)?;
         "np.vecdot(x, y)" => (x * y).sum().axis(Axis(1)).eval()?;
         "np.matvec(x, v)" => x.matmul(v).eval()?;
-        "np.diagonal(x)" => x.diagonal();
-        "np.diagonal(x, 1)" => x.diagonal_of(1, Axis(0), Axis(1))?;
-        "np.trace(x)" => x.diagonal().sum().eval()?;
-        "np.trace(i, -1)" => i.diagonal_of(-1, Axis(0), Axis(1))?.sum().eval()?;
         "np.fill_diagonal(x, 7)" => { let mut x = x.try_clone()?; x.diagonal_mut().fill(7.0)?; x };
-        "x[:] = np.tril(x)" => { let mut x = x.try_clone()?; x.update(|x| tril(x, 0))?; x };
         "y + 2 * x  # axpy" => { let mut y = y.try_clone()?; y += 2.0 * x; y };
         "x * 3  # scal" => { let mut x = x.try_clone()?; x *= 3.0; x };
         "x[:, :3] + 2 * np.outer(v[:3], v[:3])  # ger" => { let v = v.slice(s![..3])?; (x.slice(s![.., ..3])? + 2.0 * outer(v, v)).eval()? };

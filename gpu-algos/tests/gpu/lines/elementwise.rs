@@ -1,11 +1,15 @@
 //! Values at each place.
 #![allow(unused_parens, clippy::double_parens, clippy::op_ref, reason = "lines as a user writes them")]
 
-use gpu_algos::gpu_array::{
-    bf16,
-    expression::{complex, where_},
-    f16,
+use gpu_algos::{
+    gpu_array::{
+        Complex, bf16,
+        expression::{complex, where_},
+        f16,
+    },
+    prelude::*,
 };
+use ndarray::Axis;
 
 use super::{Lines, OnDevice, OnHost, lines};
 
@@ -51,7 +55,7 @@ pub fn arithmetic(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHos
         "2 * z + 1" => 2 * z + 1;
         "z + z" => z + z;
         "z * z" => z * z;
-        "z / (2 + 1j)" => z / gpu_algos::gpu_array::Complex::new(2.0, 1.0);
+        "z / (2 + 1j)" => z / Complex::new(2.0, 1.0);
         "2.0 * z" => 2.0 * z;
         "i & j" => i & j;
         "i | 1" => i | 1;
@@ -177,7 +181,7 @@ pub fn masks(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
 }
 
 pub fn types(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
-    lines! { lines, gpu, host, "Types", [x i k n m f v];
+    lines! { lines, gpu, host, "Types", [x y v i k m n f z];
         "x.astype(np.float32)" => x.cast::<f32>();
         "x.astype(np.int64)" => x.cast::<i64>();
         "i.astype(np.float64)" => i.cast::<f64>();
@@ -186,7 +190,7 @@ pub fn types(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "m.astype(np.int32)" => m.cast::<i32>();
         "i.astype(bool)" => i.cast::<bool>();
         "f.astype(np.float64)" => f.cast::<f64>();
-        "v.astype(np.complex128)" => v.cast::<gpu_algos::gpu_array::Complex<f64>>();
+        "v.astype(np.complex128)" => v.cast::<Complex<f64>>();
         "k.astype(np.uint8)" => k.cast::<u8>();
         "x.astype(np.float16).astype(np.float32)" => x.cast::<f16>().cast::<f32>();
         "(x.astype(np.float16) + np.float16(1)).astype(np.float32)" => (x.cast::<f16>() + f16::ONE).cast::<f32>();
@@ -195,6 +199,17 @@ pub fn types(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.where(x > 0, x.astype(np.float16), 0.1).astype(np.float32)" => where_(x.gt(0), x.cast::<f16>(), 0.1).cast::<f32>();
         "np.where(x > 0, 0.1, x.astype(np.float16)).astype(np.float32)" => where_(x.gt(0), 0.1, x.cast::<f16>()).cast::<f32>();
         "(f.astype(np.float64) * 3).astype(np.float32)" => (f.cast::<f64>() * 3.0).cast::<f32>();
+        "z.astype(np.complex64).real" => z.cast::<Complex<f32>>().real();
+        "abs(z.astype(np.complex64))" => z.cast::<Complex<f32>>().abs();
+        "(2 * z.astype(np.complex64) + 1).imag" => (2 * z.cast::<Complex<f32>>() + 1).imag();
+        "np.exp(z.astype(np.complex64)).real" => z.cast::<Complex<f32>>().exp().real();
+        "z.astype(np.complex64).astype(np.complex128)" => z.cast::<Complex<f32>>().cast::<Complex<f64>>();
+        "x.astype(np.float16).max(axis=0).astype(np.float32)" => x.cast::<f16>().max().axis(Axis(0)).into_expr().cast::<f32>();
+        "x.astype(np.float16).sum().astype(np.float32)" => x.cast::<f16>().sum().into_expr().cast::<f32>();
+        "x.astype(np.float16).mean(axis=1).astype(np.float32)" => x.cast::<f16>().mean().axis(Axis(1)).into_expr().cast::<f32>();
+        "x.astype(np.float16) > 1" => x.cast::<f16>().gt(1);
+        "np.sqrt(y.astype(np.float16)).astype(np.float32)" => y.cast::<f16>().sqrt().cast::<f32>();
+        "x.astype(np.float16) * f" => x.cast::<f16>() * f;
         "x.astype(np.float32)  # exact in bfloat16" => x.cast::<bf16>().cast::<f32>();
     }
 }

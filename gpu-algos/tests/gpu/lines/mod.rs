@@ -18,7 +18,7 @@ use std::{
 use gpu_algos::{
     gpu_array::{
         Complex, Element, GpuArray, GpuArray1, GpuArray2, GpuView, Result,
-        expression::{Expr, Host, host},
+        expression::{Backend, Expr, Host, host},
         gpu_driver::Device,
     },
     select::Selected,
@@ -198,6 +198,13 @@ impl<T: InPython, D: Dimension> Tell for GpuView<'_, T, D> {
     }
 }
 
+impl<T: InPython, D: Dimension, P: Backend<Owned<T, D>: Tell>> Tell for Expr<'_, T, D, P> {
+    fn told(&self) -> Told {
+        let nothing = || Told { dtype: "no value", shape: Vec::new(), elements: Vec::new() };
+        self.eval().map_or_else(|_| nothing(), |array| array.told())
+    }
+}
+
 impl<T: InPython + Default> Tell for Selected<T> {
     fn told(&self) -> Told {
         self.to_ndarray().unwrap_or_default().told()
@@ -255,6 +262,29 @@ macro_rules! lines {
 }
 pub(crate) use lines;
 
+/// Lines that give an array each, by the same tokens on a device and on the host.
+macro_rules! array_lines {
+    ($lines:ident, $gpu:ident, $host:ident, $title:literal, [$($name:ident)*]; $($numpy:literal => $ours:expr;)*) => {
+        $lines.group($title);
+        $($lines.line($numpy, stringify!($ours));)*
+        if let Some(gpu) = $gpu {
+            $(let $name = &gpu.$name;)*
+            $(
+                let run = || -> std::result::Result<_, gpu_algos::AlgoError> { Ok($ours) };
+                $lines.gave($numpy, "device", run());
+            )*
+        }
+        if let Some(host) = $host {
+            $(let $name = &host.$name;)*
+            $(
+                let run = || -> std::result::Result<_, gpu_algos::AlgoError> { Ok($ours) };
+                $lines.gave($numpy, "host", run());
+            )*
+        }
+    };
+}
+pub(crate) use array_lines;
+
 /// Lines of arrays on a device alone, which give an array each.
 macro_rules! device_lines {
     ($lines:ident, $gpu:ident, $title:literal, [$($name:ident)*]; $($numpy:literal => $ours:expr;)*) => {
@@ -282,7 +312,9 @@ fn all(gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) -> Lines {
     reducing::selected(&mut lines, gpu, host);
     reducing::within(&mut lines, gpu, host);
     apart::moved(&mut lines, gpu, host);
-    apart::parts(&mut lines, gpu);
+    apart::parts(&mut lines, gpu, host);
+    apart::written(&mut lines, gpu, host);
+    apart::on_device(&mut lines, gpu);
     apart::small_matrices(&mut lines, gpu);
     apart::products(&mut lines, gpu);
     apart::scans(&mut lines, gpu, host);
@@ -296,11 +328,12 @@ fn lines_agree_with_numpy(python: &Python) -> Outcome {
     let lines = all(Some(&gpu), Some(&host));
     ensure!(lines.failed.is_empty(), "{}", lines.failed.join("\n"));
     let script = format!("{}\n{}\n{}\nfinish()\n", include_str!("check.py"), arrays.script(), lines.script);
-    let mut child = Command::new(python).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut child =
+        Command::new(python).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     child.stdin.take().ok_or("no pipe")?.write_all(script.as_bytes())?;
     let output = child.wait_with_output()?;
     let told = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "{told}");
+    ensure!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
     let cases = lines.script.lines().count();
     ensure!(told.trim() == cases.to_string(), "{told} in place of {cases}");
     Ok(())

@@ -199,12 +199,7 @@ impl<'a> Lowered<'a> {
     /// The array on the host that the expression is itself; None for any other expression, or another element type.
     pub fn host_array<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         let (leaf, is_leaf) = (self.0.leaves.first()?, matches!(self.0.steps[..], [Step { op: Op::Leaf, .. }]));
-        let view = match &leaf.memory {
-            LeafMemory::Host(view) => view,
-            LeafMemory::OwnedHost(array) => array.view(),
-            _ => return None,
-        };
-        view.part::<T>().filter(|_| is_leaf)?.array(&leaf.shape, &leaf.strides, leaf.offset)
+        if is_leaf { leaf.host_array() } else { None }
     }
 
     /// The values as a new array on the host, where the arrays of the expression are.

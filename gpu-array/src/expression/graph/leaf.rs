@@ -3,11 +3,13 @@
 use std::{fmt, sync::Arc};
 
 use gpu_driver::Stream;
+use ndarray::{ArrayViewD, Dimension};
 
 use super::{deferred::DeferredValue, node::NodeRef};
 use crate::{
-    DType, Result,
+    DType, Element, Result,
     element::{HostView, OwnedHost},
+    layout::{Layout, extent},
     pending::Pending,
     shape::{Shape, Strides},
 };
@@ -125,6 +127,35 @@ impl LeafMemory<'_> {
 }
 
 impl Leaf<'_> {
+    /// The places of the elements as a layout, and the least offset of an element, from which the layout counts.
+    pub(crate) fn layout<D: Dimension>(&self) -> (Layout<D>, isize) {
+        let first = extent(&self.shape, &self.strides, self.offset).map_or(self.offset, |(least, _)| least);
+        let offset = (self.offset - first).cast_unsigned();
+        (Layout::of_parts(offset, &self.shape, &self.strides), first)
+    }
+
+    /// Other elements of its memory, by a layout that was made of [`Leaf::layout`] and counts from `first`.
+    pub(crate) fn with_layout<D: Dimension>(&self, layout: &Layout<D>, first: isize) -> Self {
+        let (shape, strides) = (Shape::from_slice(layout.shape()), Strides::from_slice(layout.strides()));
+        Self {
+            memory: self.memory.clone(),
+            dtype: self.dtype,
+            offset: first + layout.offset() as isize,
+            shape,
+            strides,
+        }
+    }
+
+    /// The array in host memory that it reads, of elements of the type `T`.
+    pub(crate) fn host_array<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
+        let view = match &self.memory {
+            LeafMemory::Host(view) => view,
+            LeafMemory::OwnedHost(array) => array.view(),
+            _ => return None,
+        };
+        view.part::<T>()?.array(&self.shape, &self.strides, self.offset)
+    }
+
     /// The address in device memory of the element at an offset; outside device memory the offset itself.
     pub(crate) fn address(&self, offset: isize) -> u64 {
         self.memory.address(offset, self.dtype)

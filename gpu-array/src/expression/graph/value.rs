@@ -128,6 +128,11 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Whether it is an array, and no value that is still to be computed.
+    pub(crate) fn is_array(&self) -> bool {
+        matches!(self, Self::Leaf(_))
+    }
+
     /// The array that it is, for the operation `op` of arrays alone.
     ///
     /// # Errors

@@ -1,16 +1,15 @@
 //! The two places where arrays are and expressions are evaluated.
 
-use ndarray::{Array, Dimension};
+use ndarray::{Array, ArrayViewMut, Axis, Dimension};
 use smallvec::SmallVec;
 
 use super::{
     arrays::{host, host_owned},
-    expr::{Backend, Expr, Gpu, Host, INTERNAL, Internal},
+    expr::{Backend, Expr, Gpu, Host, Internal},
 };
 use crate::{
-    Element, GpuArray, Result,
+    Element, GpuArray, GpuViewMut, Result, concatenate,
     expression::{
-        graph::{Op, Value},
         host::evaluate,
         job::{Job, Target, TargetKind},
     },
@@ -18,6 +17,7 @@ use crate::{
 
 impl Backend for Gpu {
     type Owned<T: Element, D: Dimension> = GpuArray<T, D>;
+    type ViewMut<'t, T: Element + 't, D: Dimension + 't> = GpuViewMut<'t, T, D>;
 
     fn expr<T: Element, D: Dimension>(array: &GpuArray<T, D>) -> Expr<'_, T, D> {
         array.to_expr()
@@ -45,21 +45,20 @@ impl Backend for Gpu {
         job.run_on_device(&targets)
     }
 
-    fn assign<T: Element, D: Dimension>(array: &mut GpuArray<T, D>, value: &Expr<'_, T, D>) -> Result<()> {
-        array.assign(value)
-    }
-
-    fn assign_where<T: Element, D: Dimension, M: Dimension, V: Dimension>(
-        array: &mut GpuArray<T, D>,
-        mask: &Expr<'_, bool, M>,
-        value: &Expr<'_, T, V>,
-    ) -> Result<()> {
-        array.view_mut().select(mask.value.clone(), value.value.clone())
+    #[track_caller]
+    fn join<T: Element, D: Dimension>(
+        op: &'static str,
+        axis: Axis,
+        arrays: &[Expr<'_, T, D>],
+        _: Internal,
+    ) -> Result<GpuArray<T, D>> {
+        concatenate::join(op, axis, arrays)
     }
 }
 
 impl Backend for Host {
     type Owned<T: Element, D: Dimension> = Array<T, D>;
+    type ViewMut<'t, T: Element + 't, D: Dimension + 't> = ArrayViewMut<'t, T, D>;
 
     fn expr<T: Element, D: Dimension>(array: &Array<T, D>) -> Expr<'_, T, D, Self> {
         host(array)
@@ -90,27 +89,12 @@ impl Backend for Host {
         evaluate(&job.code, slices.collect())
     }
 
-    fn assign<T: Element, D: Dimension>(array: &mut Array<T, D>, value: &Expr<'_, T, D, Self>) -> Result<()> {
-        let whole = value.broadcast(array.raw_dim());
-        if !array.is_standard_layout() {
-            array.assign(&whole.eval()?);
-            return Ok(());
-        }
-        let mut job = Job::new(None);
-        job.take(&[&whole.value], D::NDIM)?;
-        Self::resolve(&mut job, INTERNAL)?;
-        Self::run(&job, SmallVec::from_iter([Self::target(array, INTERNAL)]), INTERNAL)
-    }
-
-    fn assign_where<T: Element, D: Dimension, M: Dimension, V: Dimension>(
-        array: &mut Array<T, D>,
-        mask: &Expr<'_, bool, M, Self>,
-        value: &Expr<'_, T, V, Self>,
-    ) -> Result<()> {
-        let selected = [mask.value.clone(), value.value.clone(), host(&*array).value];
-        let selected = Value::ternary(Op::Select, T::DTYPE, selected).broadcast(array.shape());
-        let new = Expr::<T, D, Self>::of(selected).eval()?;
-        array.assign(&new);
-        Ok(())
+    fn join<T: Element, D: Dimension>(
+        op: &'static str,
+        axis: Axis,
+        arrays: &[Expr<'_, T, D, Self>],
+        _: Internal,
+    ) -> Result<Array<T, D>> {
+        concatenate::join_on_host(op, axis, arrays)
     }
 }

@@ -5,9 +5,10 @@ use std::{
     marker::PhantomData,
 };
 
-use ndarray::Dimension;
+use ndarray::{Axis, Dimension};
 use smallvec::SmallVec;
 
+use super::array_mut::ArrayMut;
 use crate::{
     DType, Element, Result,
     expression::{
@@ -257,8 +258,10 @@ impl fmt::Debug for Operand<'_> {
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
-    /// An owned array there.
-    type Owned<T: Element, D: Dimension>;
+    /// An owned array there, which [`ArrayMut`] writes to.
+    type Owned<T: Element, D: Dimension>: ArrayMut<T, D, Backend = Self>;
+    /// A mutable view of an array there: [`GpuViewMut`](crate::GpuViewMut), or ndarray's.
+    type ViewMut<'t, T: Element + 't, D: Dimension + 't>: ArrayMut<T, D, Backend = Self>;
 
     /// An array as an expression.
     fn expr<T: Element, D: Dimension>(array: &Self::Owned<T, D>) -> Expr<'_, T, D, Self>;
@@ -290,31 +293,15 @@ pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
     #[doc(hidden)]
     fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, internal: Internal) -> Result<()>;
 
-    /// Overwrites an array with a value of its shape (or one that is broadcast to it).
-    ///
-    /// # Errors
-    /// The errors of [`Expr::eval`], and `Operands` for a shape that cannot be broadcast to the array's; it is as it was then.
-    fn assign<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, value: &Expr<'_, T, D, Self>) -> Result<()>;
-
-    /// Overwrites the elements of an array at which a mask is true, with a value that has its shape (or is broadcast to it):
-    /// [`GpuArray::assign_where`](crate::GpuArray::assign_where).
-    ///
-    /// # Errors
-    /// The errors of [`Backend::assign`].
-    ///
-    /// ```
-    /// use gpu_array::expression::{Backend, Host, constant, host};
-    /// let mut x = ndarray::array![1.0, -2.0, 3.0];
-    /// let negative = host(&x).lt(0.0).eval()?;
-    /// Host::assign_where(&mut x, &host(&negative), &constant(0.0))?;
-    /// assert_eq!(x, ndarray::array![1.0, 0.0, 3.0]);
-    /// # Ok::<(), gpu_array::ArrayError>(())
-    /// ```
-    fn assign_where<T: Element, D: Dimension, M: Dimension, V: Dimension>(
-        array: &mut Self::Owned<T, D>,
-        mask: &Expr<'_, bool, M, Self>,
-        value: &Expr<'_, T, V, Self>,
-    ) -> Result<()>;
+    /// The arrays one after the other, which have one rank.
+    #[doc(hidden)]
+    #[track_caller]
+    fn join<T: Element, D: Dimension>(
+        op: &'static str,
+        axis: Axis,
+        arrays: &[Expr<'_, T, D, Self>],
+        internal: Internal,
+    ) -> Result<Self::Owned<T, D>>;
 }
 
 pub(super) mod sealed {
@@ -333,7 +320,7 @@ pub(super) mod sealed {
 pub(super) use sealed::Internal;
 
 /// The value of [`Internal`].
-pub(super) const INTERNAL: Internal = Internal(());
+pub(crate) const INTERNAL: Internal = Internal(());
 
 /// Arrays are in the memory of a GPU (or of the emulated device): [`GpuArray`](crate::GpuArray).
 #[derive(Clone, Copy, Debug)]

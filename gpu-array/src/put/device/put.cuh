@@ -1,21 +1,21 @@
 // Writes at computed places: x[indices[k]] = values[k], of which the last one counts for each
-// place, and x[indices[k]] += values[k] for integers.
+// place, and sums, minima and maxima of x[indices[k]] and values[k] for integers.
 //
 // 1. put_claim checks each index. The first wrong one goes into the report, as the complement of
 //    its number: the greatest complement is the first index. With CLAIMS each right index claims a
 //    slot for its place: the slot's word is 1 more than the number of the last index of the place,
 //    or 0. Places share slots by a hash with linear probing, unless each place has its own slot.
-// 2. put_write writes the value of each slot's index, or put_add that of each index. After a wrong
-//    index they write nothing but that index, into the report.
-// Maxima of integers do not depend on the order of threads, and sums of integers neither, so the
-// result has the same bits each time.
-// Contract: grid of put_claim and put_add ceil(count / THREADS) blocks, of put_write
+// 2. put_write writes the value of each slot's index, or put_combine combines the element of each
+//    index with its value. After a wrong index they write nothing but that index, into the report.
+// Sums, minima and maxima of integers do not depend on the order of threads, so the result has the
+// same bits each time.
+// Contract: grid of put_claim and put_combine ceil(count / THREADS) blocks, of put_write
 // ceil(slots / THREADS), and at least one each; block THREADS, no shared memory. Parameters:
 // PutParams (params.rs); the report and the slots are zero before put_claim. No two elements of the
 // target have the same place, and none is an index or a value.
 // Bytes moved: put_claim reads an index and a slot (and another index, where places share a slot)
 // and writes a slot; put_write reads each slot once, and an index and a value for each element that
-// it writes; put_add reads an index, a value and an element, and writes that.
+// it writes; put_combine reads an index, a value and an element, and writes that.
 #pragma once
 #include "put_params.cuh"
 
@@ -94,6 +94,11 @@ template <int RANK> __device__ __forceinline__ bool all_right(const PutParams<RA
     return wrong == 0;
 }
 
+// An element of 16 bytes, which may be aligned to 8 alone: a complex number.
+struct PutPair {
+    uint64_t parts[2];
+};
+
 template <class T, int RANK, int THREADS> __global__ void __launch_bounds__(THREADS)
     put_write(const __grid_constant__ PutParams<RANK> params) {
     gpu::grid_dependency_wait();
@@ -106,15 +111,33 @@ template <class T, int RANK, int THREADS> __global__ void __launch_bounds__(THRE
     reinterpret_cast<T *>(params.target)[offset_of(params, place_of(params, taken - 1))] = value;
 }
 
-template <class T, int RANK, int THREADS> __global__ void __launch_bounds__(THREADS)
-    put_add(const __grid_constant__ PutParams<RANK> params) {
+// The operations of put_combine: an element and a value become the element, at once.
+struct PutSum {
+    template <class T> static __device__ __forceinline__ void combine(T *element, T value) {
+        atomicAdd(element, value);
+    }
+};
+struct PutMinimum {
+    template <class T> static __device__ __forceinline__ void combine(T *element, T value) {
+        atomicMin(element, value);
+    }
+};
+struct PutMaximum {
+    template <class T> static __device__ __forceinline__ void combine(T *element, T value) {
+        atomicMax(element, value);
+    }
+};
+
+template <class Operation, class T, int RANK, int THREADS>
+__global__ void __launch_bounds__(THREADS)
+    put_combine(const __grid_constant__ PutParams<RANK> params) {
     gpu::grid_dependency_wait();
     if (!all_right(params)) return;
     const uint64_t number = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
     if (number >= params.count) return;
     const T value = reinterpret_cast<const T *>(params.values)[number * params.value_step];
-    atomicAdd(reinterpret_cast<T *>(params.target) + offset_of(params, place_of(params, number)),
-              value);
+    T *target = reinterpret_cast<T *>(params.target);
+    Operation::combine(target + offset_of(params, place_of(params, number)), value);
 }
 
 } // namespace gpu

@@ -1,14 +1,16 @@
-//! Sums at computed places, compared with their definition on the host.
+//! Sums and the like at computed places, compared with their definition on the host.
 
 use gpu_algos::{
     AlgoError,
     gpu_array::{
-        ArrayError, DType, GpuArray, Integer, Number,
-        expression::{Gpu, constant, index},
+        ArrayError, Complex, DType, GpuArray, Integer, Number, concatenate,
+        expression::{Backend, Expr, Gpu, constant, host, index},
+        f16,
         gpu_driver::{Device, DriverError, Stream},
     },
+    host::Operand,
     prelude::*,
-    reduce::Summable,
+    reduce::{Reduces, Summable},
     reference,
 };
 use ndarray::{Array1, ArrayD, Axis, Ix1, IxDyn, array, s};
@@ -23,6 +25,10 @@ pub const TESTS: &[Test<Device>] = tests![
     values_are_arrays_expressions_or_scalars,
     a_wrong_index_adds_nothing,
     sums_that_cannot_be_added_are_told,
+    each_operation_is_that_of_the_definition_at_either_place,
+    sums_of_floats_on_the_host_keep_the_bound,
+    extremes_keep_nan,
+    selected_elements_take_values_in_order,
 ];
 
 /// `n` indices of an array of `len` elements, from the start or from the end, of `distinct` places at most.
@@ -260,4 +266,162 @@ fn sums_that_cannot_be_added_are_told(device: &Device) -> Outcome {
     }
     of::<f32>(device)?;
     of::<i32>(device)
+}
+
+/// The operations, by their numbers, on an array of any place.
+fn combine<T: Exact, A: WriteAt<T, IxDyn>>(
+    operation: usize,
+    x: &mut A,
+    at: &Expr<'_, i64, Ix1, A::Backend>,
+    values: &Expr<'_, T, Ix1, A::Backend>,
+) -> Result<(), AlgoError>
+where
+    A::Backend: Reduces<T>,
+{
+    match operation {
+        0 => x.add_at(at, values),
+        1 => x.subtract_at(at, values),
+        2 => x.multiply_at(at, values),
+        3 => x.minimum_at(at, values),
+        _ => x.maximum_at(at, values),
+    }
+}
+
+fn each_operation_is_that_of_the_definition_at_either_place(device: &Device) -> Outcome {
+    fn of<T: Exact + Operand>(device: &Device, shape: &[usize], operations: [fn(T, T) -> T; 5]) -> Outcome {
+        let mut rng = testkit::rng(11);
+        for (name, layout) in Layout::each(shape) {
+            let all: usize = layout.base.iter().product();
+            let len: usize = shape.iter().product();
+            let before = ArrayD::from_shape_vec(IxDyn(&layout.base), (0..all).map(T::small).collect())?;
+            if layout.broadcast().is_some() {
+                continue;
+            }
+            let at = indices(len, len, len.div_ceil(2), &mut rng);
+            // Products of some of them are exact.
+            let values: Vec<T> = (0..len).map(|k| if k % 3 == 0 { T::small(k % 7) } else { T::small(66) }).collect();
+            let (hat, hvalues) = (Array1::from(at.clone()), Array1::from(values.clone()));
+            let (dat, dvalues) = (GpuArray::from_ndarray(device, &hat)?, GpuArray::from_ndarray(device, &hvalues)?);
+            for (number, operation) in operations.into_iter().enumerate() {
+                let (mut want, mut on_host) = (before.clone(), before.clone());
+                reference::add_at(layout.of_host_mut(want.view_mut()), &at, &values, operation)?;
+                combine(number, &mut layout.of_host_mut(on_host.view_mut()), &host(&hat), &host(&hvalues))?;
+                ensure!(on_host == want, "{name}, {} of {shape:?}: operation {number} on the host", T::DTYPE);
+                let mut x = GpuArray::from_ndarray(device, &before)?;
+                let mut permuted = x.permuted_axes_mut(layout.axes())?;
+                let mut view = permuted.slice_mut(&layout.slices()[..])?;
+                combine(number, &mut view, &Gpu::expr(&dat), &Gpu::expr(&dvalues))?;
+                ensure!(x.to_ndarray()? == want, "{name}, {} of {shape:?}: operation {number}", T::DTYPE);
+            }
+        }
+        Ok(())
+    }
+    macro_rules! wrapping {
+        ($type:ident) => {
+            [$type::wrapping_add, $type::wrapping_sub, $type::wrapping_mul, $type::min, $type::max]
+        };
+    }
+    of::<i8>(device, &[7], wrapping!(i8))?;
+    of::<u16>(device, &[3, 4], wrapping!(u16))?;
+    of::<i32>(device, &[3, 4], wrapping!(i32))?;
+    of::<u64>(device, &[2, 3, 4], wrapping!(u64))?;
+    of::<f64>(device, &[3, 4], [|a, b| a + b, |a, b| a - b, |a, b| a * b, f64::min, f64::max])
+}
+
+fn sums_of_floats_on_the_host_keep_the_bound(device: &Device) -> Outcome {
+    let mut rng = testkit::rng(12);
+    let (n, len) = (20_011, 37);
+    let at = indices(n, len, len, &mut rng);
+    let values: Vec<f32> = (0..n).map(|_| rng.below(1 << 24) as f32 / 4096.0 - 2048.0).collect();
+    let mut want = Array1::<f64>::ones(len);
+    let wide: Vec<f64> = values.iter().map(|&value| value.into()).collect();
+    reference::add_at(want.view_mut(), &at, &wide, |x, y| x + y)?;
+    let mut x = Array1::<f32>::ones(len);
+    x.add_at(host(&Array1::from(at)), host(&Array1::from(values)))?;
+    for (got, want) in x.iter().map(|&got| f64::from(got)).zip(want) {
+        let bound = 2.0 * f64::from(f32::EPSILON) * (want.abs() + 1.0);
+        ensure!((got - want).abs() <= bound, "{got} in place of {want}");
+    }
+    // Halves and complex numbers at either place.
+    let (at, ones) = (Array1::from_elem(3000, -1i8), Array1::from_elem(3000, f16::ONE));
+    let z = array![Complex::new(1.0, 2.0), Complex::new(-3.0, 0.5), Complex::new(0.25, 1.0)];
+    let mut sums = (Array1::<f16>::zeros(2), Array1::<Complex<f64>>::zeros(2));
+    sums.0.add_at(host(&at), host(&ones))?;
+    sums.1.multiply_at(host(&array![0, 0, 1]), host(&z))?;
+    sums.1.subtract_at(host(&array![1, 1, 1]), host(&z))?;
+    let (dat, dones, dz) = (
+        GpuArray::from_ndarray(device, &at)?,
+        GpuArray::from_ndarray(device, &ones)?,
+        GpuArray::from_ndarray(device, &z)?,
+    );
+    let (mut halves, mut complex) =
+        (GpuArray::<f16, _>::zeros(device, 2)?, GpuArray::<Complex<f64>, _>::zeros(device, 2)?);
+    halves.add_at(&dat, &dones)?;
+    complex.multiply_at(&GpuArray::from_vec(device, vec![0, 0, 1])?, &dz)?;
+    complex.subtract_at(&GpuArray::from_vec(device, vec![1, 1, 1])?, &dz)?;
+    ensure_eq!((halves.to_ndarray()?, complex.to_ndarray()?), sums);
+    ensure_eq!(sums.0.to_vec(), [f16::ZERO, f16::from_f32(3000.0)]);
+    ensure_eq!(sums.1.to_vec(), [Complex::new(0.0, 0.0), Complex::new(1.75, -3.5)]);
+    Ok(())
+}
+
+fn extremes_keep_nan(device: &Device) -> Outcome {
+    let before = array![1.0f32, f32::NAN, 5.0, -2.0, 7.0];
+    let (at, values) = (array![0, 1, 2, 2, 3, 3], array![3.0f32, 9.0, f32::NAN, 1.0, -8.0, f32::NEG_INFINITY]);
+    let text = |x: &Array1<f32>| format!("{x}");
+    let (mut least, mut greatest) = (before.clone(), before.clone());
+    least.minimum_at(host(&at), host(&values))?;
+    greatest.maximum_at(host(&at), host(&values))?;
+    ensure_eq!(text(&least), "[1, NaN, NaN, -inf, 7]");
+    ensure_eq!(text(&greatest), "[3, NaN, NaN, -2, 7]");
+    let (at, values) = (GpuArray::from_ndarray(device, &at)?, GpuArray::from_ndarray(device, &values)?);
+    let (mut on_device, mut other) =
+        (GpuArray::from_ndarray(device, &before)?, GpuArray::from_ndarray(device, &before)?);
+    on_device.minimum_at(&at, &values)?;
+    other.maximum_at(&at, &values)?;
+    ensure_eq!([text(&on_device.to_ndarray()?), text(&other.to_ndarray()?)], [text(&least), text(&greatest)]);
+    Ok(())
+}
+
+fn selected_elements_take_values_in_order(device: &Device) -> Outcome {
+    for (name, layout) in Layout::each(&[5, 7]) {
+        if layout.broadcast().is_some() {
+            continue;
+        }
+        let all: usize = layout.base.iter().product();
+        let before = ArrayD::from_shape_vec(IxDyn(&layout.base), (0..all as i32).collect())?;
+        let mask = ArrayD::from_shape_fn(IxDyn(&[5, 7]), |at| (at[0] * 3 + at[1]) % 4 == 1);
+        let count = mask.iter().filter(|&&set| set).count();
+        let values: Array1<i32> = (0..count as i32).map(|k| -1 - k).collect();
+        let (mut want, mut next) = (before.clone(), values.iter());
+        for (x, _) in layout.of_host_mut(want.view_mut()).iter_mut().zip(&mask).filter(|(_, set)| **set) {
+            *x = *next.next().ok_or("a value")?;
+        }
+        let mut got = before.clone();
+        layout.of_host_mut(got.view_mut()).assign_selected(host(&mask), host(&values))?;
+        ensure!(got == want, "{name} on the host");
+        let mut x = GpuArray::from_ndarray(device, &before)?;
+        let (dmask, dvalues) = (GpuArray::from_ndarray(device, &mask)?, GpuArray::from_ndarray(device, &values)?);
+        let mut permuted = x.permuted_axes_mut(layout.axes())?;
+        permuted.slice_mut(&layout.slices()[..])?.assign_selected(&dmask, &dvalues)?;
+        ensure!(x.to_ndarray()? == want, "{name}");
+        // A value too few, and one too many, write nothing.
+        for other in [dvalues.slice(s![1..])?.to_owned()?, concatenate(Axis(0), [&dvalues, &dvalues])?] {
+            let told = |got: Result<(), AlgoError>| {
+                matches!(got, Err(AlgoError::Array(ArrayError::Length { expected, got, .. }))
+                    if expected == count && got == other.len())
+            };
+            let on_host = other.to_ndarray()?;
+            ensure!(told(layout.of_host_mut(got.view_mut()).assign_selected(host(&mask), host(&on_host))));
+            let mut permuted = x.permuted_axes_mut(layout.axes())?;
+            ensure!(told(permuted.slice_mut(&layout.slices()[..])?.assign_selected(&dmask, &other)));
+            ensure!(got == want && x.to_ndarray()? == want);
+        }
+    }
+    let (mut x, none) = (array![1, 2], Array1::<i32>::zeros(0));
+    x.assign_selected(host(&array![false, false]), host(&none))?;
+    ensure_eq!(x, array![1, 2]);
+    x.assign_selected(host(&array![true]), host(&array![3, 4]))?;
+    ensure_eq!(x, array![3, 4]);
+    Ok(())
 }

@@ -1,0 +1,339 @@
+//! Functions that are generic over the place: parts, joins and writes give the same on a device and on the host, and what ndarray gives.
+
+use gpu_array::{
+    ArrayError, ArrayMut, GpuArray, Result, concatenate,
+    expression::{Backend, Expr, Gpu, Host, host},
+    hstack, meshgrid, stack, vstack,
+};
+use gpu_driver::Device;
+use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Ix1, Ix2, Ix3, IxDyn, MeshIndex, array, s};
+use testkit::{Layout, Outcome, Test, ensure, ensure_eq, tests};
+
+pub const TESTS: &[Test<Device>] = tests![
+    parts_of_every_layout_are_those_of_ndarray,
+    joins_of_every_layout_are_those_of_ndarray,
+    rows_and_columns_are_joined,
+    grids_and_copies_are_those_of_ndarray,
+    writes_to_every_layout_are_those_of_the_definition,
+    parts_of_values_are_told,
+    writes_that_cannot_be_done_leave_the_array_as_it_is,
+];
+
+fn into_dyn<'a, P: Backend>(x: Expr<'a, i32, Ix3, P>) -> Expr<'a, i32, IxDyn, P> {
+    x.into_dyn()
+}
+
+fn text(array: &ArrayD<i32>) -> String {
+    format!("{:?} {array}", array.shape())
+}
+
+/// The text of each part of an array of three axes, or the error.
+fn parts<P: Backend>(x: &Expr<'_, i32, IxDyn, P>, to_host: fn(P::Owned<i32, IxDyn>) -> ArrayD<i32>) -> Vec<String> {
+    let told = |part: Result<Expr<'_, i32, IxDyn, P>>| match part.and_then(|part| part.eval()) {
+        Ok(array) => text(&to_host(array)),
+        Err(error) => error.to_string(),
+    };
+    let mut all = vec![
+        told(x.slice(s![1.., ..;-1, ..;2]).map(into_dyn)),
+        told(x.slice(s![9.., .., ..]).map(into_dyn)),
+        told(Ok(x.t())),
+        told(x.permuted_axes(IxDyn(&[2, 0, 1]))),
+        told(x.permuted_axes(IxDyn(&[2, 0, 0]))),
+        told(x.swap_axes(Axis(0), Axis(2))),
+        told(x.swap_axes(Axis(0), Axis(3))),
+        told(x.invert_axis(Axis(1))),
+        told(x.insert_axis(Axis(3))),
+        told(x.insert_axis(Axis(4))),
+        told(x.index_axis(Axis(1), 1)),
+        told(x.index_axis(Axis(1), 7)),
+        told(x.diagonal_of(1, Axis(0), Axis(2))),
+        told(x.insert_axis(Axis(1)).map(|wide| wide.squeeze())),
+    ];
+    for parts in
+        [x.split(Axis(2), 2), x.array_split(Axis(1), 2), x.split_at_indices(Axis(0), &[1, 2]), x.split(Axis(1), 2)]
+    {
+        match parts {
+            Ok(parts) => all.extend(parts.into_iter().map(|part| told(Ok(part)))),
+            Err(error) => all.push(error.to_string()),
+        }
+    }
+    match x.split_at(Axis(2), 3) {
+        Ok((before, after)) => all.extend([told(Ok(before)), told(Ok(after))]),
+        Err(error) => all.push(error.to_string()),
+    }
+    all
+}
+
+/// The same parts by ndarray, for some of them.
+fn parts_by_ndarray(x: &ArrayViewD<'_, i32>) -> Vec<(usize, String)> {
+    let text = |view: ArrayViewD<'_, i32>| text(&view.to_owned());
+    let (before, after) = x.view().split_at(Axis(2), 3);
+    let mut inverted = x.view();
+    inverted.invert_axis(Axis(1));
+    vec![
+        (0, text(x.slice(s![1.., ..;-1, ..;2]).into_dyn())),
+        (2, text(x.t())),
+        (3, text(x.view().permuted_axes(IxDyn(&[2, 0, 1])))),
+        (7, text(inverted)),
+        (10, text(x.index_axis(Axis(1), 1))),
+        (14, text(x.slice(s![.., .., ..2]).into_dyn())),
+        (22, text(before)),
+        (23, text(after)),
+    ]
+}
+
+/// The elements of an array that a layout selects, as the methods of expressions select them; None for one that repeats elements.
+fn laid<'a, P: Backend>(
+    x: &Expr<'a, i32, IxDyn, P>,
+    layout: &Layout,
+    shape: &[usize],
+) -> Option<Expr<'a, i32, IxDyn, P>> {
+    let part = x.permuted_axes(IxDyn(&layout.axes())).and_then(|x| x.slice(&layout.slices()[..])).ok()?;
+    part.shape().is_ok_and(|own| own == shape).then_some(part)
+}
+
+fn numbered(shape: &[usize]) -> ArrayD<i32> {
+    let mut number = 0..;
+    Array::from_shape_simple_fn(IxDyn(shape), || number.next().unwrap_or(0))
+}
+
+fn parts_of_every_layout_are_those_of_ndarray(device: &Device) -> Outcome {
+    let shape = [3, 3, 4];
+    let mut seen = 0;
+    for (name, layout) in Layout::each(&shape) {
+        let base = numbered(&layout.base);
+        let x = GpuArray::from_ndarray(device, &base)?;
+        let (Some(on_host), Some(on_device)) =
+            (laid(&host(&base), &layout, &shape), laid(&Gpu::expr(&x), &layout, &shape))
+        else {
+            continue;
+        };
+        seen += 1;
+        let of_host = parts::<Host>(&on_host, |array| array);
+        let of_device = parts::<Gpu>(&on_device, |x| x.to_ndarray().unwrap_or_default());
+        ensure!(of_device == of_host, "{name}: {of_device:#?}, {of_host:#?}");
+        // A view that has the layout already is the same.
+        let view = layout.of_host(base.view());
+        ensure!(parts::<Host>(&host(view.view()), |array| array) == of_host, "{name}");
+        for (number, want) in parts_by_ndarray(&view) {
+            ensure!(of_host[number] == want, "{name}: part {number}");
+        }
+    }
+    ensure!(seen > 5, "{seen} layouts");
+    Ok(())
+}
+
+/// Arrays of the place as arrays of the host.
+trait ToHost: Backend {
+    fn to_host<D: ndarray::Dimension>(array: Result<Self::Owned<i32, D>>) -> Result<Array<i32, D>>;
+}
+
+impl ToHost for Host {
+    fn to_host<D: ndarray::Dimension>(array: Result<Array<i32, D>>) -> Result<Array<i32, D>> {
+        array
+    }
+}
+
+impl ToHost for Gpu {
+    fn to_host<D: ndarray::Dimension>(array: Result<GpuArray<i32, D>>) -> Result<Array<i32, D>> {
+        array?.to_ndarray()
+    }
+}
+
+fn joins_of_every_layout_are_those_of_ndarray(device: &Device) -> Outcome {
+    fn of<P: ToHost>(x: &Expr<'_, i32, IxDyn, P>, y: &Expr<'_, i32, IxDyn, P>, axis: Axis) -> Result<[ArrayD<i32>; 3]> {
+        Ok([
+            P::to_host(concatenate(axis, [x, y, x]))?,
+            P::to_host(stack(axis, [x, y]))?,
+            // A value is computed first.
+            P::to_host(concatenate(axis, [x + 1, -y]))?,
+        ])
+    }
+    for shape in [&[7][..], &[3, 4], &[2, 3, 4], &[2, 0, 3]] {
+        for (name, layout) in Layout::each(shape) {
+            let base = numbered(&layout.base);
+            let (view, y) = (layout.of_host(base.view()), ArrayD::from_elem(IxDyn(shape), -5));
+            let (dx, dy) = (GpuArray::from_ndarray(device, &view)?, GpuArray::from_ndarray(device, &y)?);
+            for axis in (0..shape.len()).map(Axis) {
+                let joined = [
+                    ndarray::concatenate(axis, &[view.view(), y.view(), view.view()])?,
+                    ndarray::stack(axis, &[view.view(), y.view()])?,
+                    ndarray::concatenate(axis, &[(&view + 1).view(), (-&y).view()])?,
+                ];
+                let on_host = of(&host(view.view()), &host(&y), axis)?;
+                ensure!(on_host == joined, "{name} of {shape:?} along {axis:?}");
+                ensure!(on_host.iter().all(ArrayD::is_standard_layout));
+                ensure!(of(&Gpu::expr(&dx), &Gpu::expr(&dy), axis)? == joined, "{name} of {shape:?} along {axis:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rows_and_columns_are_joined(device: &Device) -> Outcome {
+    fn of<P: ToHost>(x: &Expr<'_, i32, Ix2, P>, v: &Expr<'_, i32, Ix1, P>) -> Result<[ArrayD<i32>; 4]> {
+        Ok([
+            P::to_host(hstack([x, &(x * 2)]))?.into_dyn(),
+            P::to_host(vstack([x, x]))?.into_dyn(),
+            P::to_host(hstack([v, v]))?.into_dyn(),
+            P::to_host(vstack([v, &-v]))?.into_dyn(),
+        ])
+    }
+    fn errors<P: ToHost>(x: &Expr<'_, i32, Ix2, P>, v: &Expr<'_, i32, Ix1, P>) -> [Option<ArrayError>; 5] {
+        let none: [&Expr<'_, i32, Ix2, P>; 0] = [];
+        [
+            concatenate(Axis(2), [x]).err(),
+            concatenate(Axis(1), [x, &x.t()]).err(),
+            concatenate(Axis(0), none).err(),
+            stack(Axis(2), [v]).err(),
+            vstack(none).err(),
+        ]
+    }
+    let (x, v) = (array![[1, 2, 3], [4, 5, 6]], array![7, 8, 9]);
+    let (dx, dv) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &v)?);
+    let want = [
+        array![[1, 2, 3, 2, 4, 6], [4, 5, 6, 8, 10, 12]].into_dyn(),
+        array![[1, 2, 3], [4, 5, 6], [1, 2, 3], [4, 5, 6]].into_dyn(),
+        array![7, 8, 9, 7, 8, 9].into_dyn(),
+        array![[7, 8, 9], [-7, -8, -9]].into_dyn(),
+    ];
+    ensure_eq!(of(&host(&x), &host(&v))?, want);
+    ensure_eq!(of(&Gpu::expr(&dx), &Gpu::expr(&dv))?, want);
+    let told = [
+        Some(ArrayError::Axis { op: "concatenate", axis: 2, ndim: 2 }),
+        Some(ArrayError::Join { op: "concatenate", axis: 1, number: 1, expected: vec![2, 3], got: vec![3, 2] }),
+        Some(ArrayError::NoArrays { op: "concatenate" }),
+        Some(ArrayError::Axis { op: "stack", axis: 2, ndim: 2 }),
+        Some(ArrayError::NoArrays { op: "vstack" }),
+    ];
+    let text = |errors: &[Option<ArrayError>; 5]| errors.each_ref().map(|error| format!("{error:?}"));
+    ensure_eq!(text(&errors(&host(&x), &host(&v))), text(&told));
+    ensure_eq!(text(&errors(&Gpu::expr(&dx), &Gpu::expr(&dv))), text(&told));
+    Ok(())
+}
+
+fn grids_and_copies_are_those_of_ndarray(device: &Device) -> Outcome {
+    fn of<P: ToHost>(x: &Expr<'_, i32, Ix1, P>, y: &Expr<'_, i32, Ix1, P>) -> Result<[Array2<i32>; 5]> {
+        let [columns, rows] = meshgrid([x, y], MeshIndex::XY)?;
+        let sum = P::to_host((&columns * 100 + &rows).eval())?;
+        Ok([
+            P::to_host(columns.eval())?,
+            P::to_host(rows.eval())?,
+            sum,
+            P::to_host(columns.zeros_like())?,
+            P::to_host(rows.full_like(7))?,
+        ])
+    }
+    let (x, y) = (array![1, 2, 3], array![5, 6]);
+    let (dx, dy) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    let want = [
+        array![[1, 2, 3], [1, 2, 3]],
+        array![[5, 5, 5], [6, 6, 6]],
+        array![[105, 205, 305], [106, 206, 306]],
+        Array2::zeros((2, 3)),
+        Array2::from_elem((2, 3), 7),
+    ];
+    ensure_eq!(of(&host(&x), &host(&y))?, want);
+    ensure_eq!(of(&Gpu::expr(&dx), &Gpu::expr(&dy))?, want);
+    ensure_eq!(host(&x).ones_like()?, Array1::<i32>::ones(3));
+    // Reversed arrays are read from their last element on.
+    let (back, on) = (x.slice(s![..;-1]), dx.slice(s![..;-1])?);
+    let want = array![[3, 2, 1], [3, 2, 1]];
+    ensure_eq!(meshgrid([host(back), host(y.view())], MeshIndex::XY)?[0].eval()?, want);
+    ensure_eq!(meshgrid([on, dy.view()], MeshIndex::XY)?[0].eval()?.to_ndarray()?, want);
+    Ok(())
+}
+
+/// Writes of all kinds, one after the other.
+fn write<P: Backend>(
+    x: &mut impl ArrayMut<i32, IxDyn, Backend = P>,
+    row: &Expr<'_, i32, IxDyn, P>,
+    mask: &Expr<'_, bool, IxDyn, P>,
+    [at, values]: [&Expr<'_, i32, Ix1, P>; 2],
+) -> Result<()> {
+    x.update(|x| x * 3 + row)?;
+    x.assign_where(mask, -1)?;
+    x.put(at, values)?;
+    x.put(at.cast::<u8>() % 2, 100)?;
+    x.assign_where(!mask, row)
+}
+
+fn writes_to_every_layout_are_those_of_the_definition(device: &Device) -> Outcome {
+    let shape = [3, 4];
+    let row = array![10, 20, 30, 40].into_dyn();
+    let mask = ArrayD::from_shape_fn(IxDyn(&shape), |at| (at[0] + 2 * at[1]) % 3 == 0);
+    let (at, values) = (array![0, -1, 5, 5, 2], array![1, 2, 3, 4, 5]);
+    let [drow, dmask] =
+        [GpuArray::from_ndarray(device, &row)?.into_dyn(), GpuArray::from_ndarray(device, &row)?.into_dyn()];
+    drop(dmask);
+    let (dmask, dat, dvalues) = (
+        GpuArray::from_ndarray(device, &mask)?,
+        GpuArray::from_ndarray(device, &at)?,
+        GpuArray::from_ndarray(device, &values)?,
+    );
+    for (name, layout) in Layout::each(&shape) {
+        let base = numbered(&layout.base);
+        if layout.of_host(base.view()).shape() != shape || layout.broadcast().is_some() {
+            continue;
+        }
+        let mut want = base.clone();
+        let mut view = layout.of_host_mut(want.view_mut());
+        view.zip_mut_with(&row.broadcast(IxDyn(&shape)).ok_or("a row")?, |x, row| *x = *x * 3 + row);
+        view.zip_mut_with(&mask, |x, mask| *x = if *mask { -1 } else { *x });
+        for (at, value) in [(0, 1), (11, 2), (5, 4), (2, 5), (0, 100), (1, 100)] {
+            view[[at / 4, at % 4]] = value;
+        }
+        for ((place, x), mask) in view.indexed_iter_mut().zip(&mask) {
+            *x = if *mask { *x } else { row[place[1]] };
+        }
+        let mut got = base.clone();
+        let indices = [&host(&at), &host(&values)];
+        write(&mut layout.of_host_mut(got.view_mut()), &host(&row), &host(&mask), indices)?;
+        ensure!(got == want, "{name}");
+        let mut x = GpuArray::from_ndarray(device, &base)?;
+        let indices = [&Gpu::expr(&dat), &Gpu::expr(&dvalues)];
+        let mut permuted = x.permuted_axes_mut(IxDyn(&layout.axes()))?;
+        write(&mut permuted.slice_mut(&layout.slices()[..])?, &Gpu::expr(&drow), &Gpu::expr(&dmask), indices)?;
+        ensure!(x.to_ndarray()? == want, "{name}");
+    }
+    Ok(())
+}
+
+fn parts_of_values_are_told(_: &Device) -> Outcome {
+    let x = array![[1, 2], [3, 4]];
+    let twice = host(&x) * 2;
+    let told = twice.slice(s![0, ..]).err().map(|error| error.to_string());
+    ensure_eq!(told.as_deref(), Some("slice reads arrays and views: evaluate (int32[2, 2] * 2) first"));
+    for error in [twice.t().eval().err(), twice.split(Axis(0), 2).err(), twice.split_at(Axis(0), 1).err()] {
+        ensure!(matches!(error, Some(ArrayError::NotAnArray { .. })), "{error:?}");
+    }
+    Ok(())
+}
+
+fn writes_that_cannot_be_done_leave_the_array_as_it_is(_: &Device) -> Outcome {
+    let before = array![[1, 2], [3, 4]];
+    let mut x = before.clone();
+    let (row, mask) = (array![1, 2, 3], array![true, false, true]);
+    let (row, mask) = (host(&row), host(&mask));
+    let errors = [
+        x.assign_value(&row).err(),
+        x.assign_where(&mask, 1).err(),
+        x.update(|x| x + &row).err(),
+        x.put(&row + 1, 1).err(),
+        x.put(&row, host(&array![1, 2])).err(),
+        x.view_mut().reversed_axes().assign_value(&row).err(),
+    ];
+    for (number, error) in errors.iter().enumerate() {
+        ensure!(
+            matches!(error, Some(ArrayError::Operands { .. } | ArrayError::OutOfBounds { .. })),
+            "{number}: {error:?}"
+        );
+    }
+    ensure!(
+        matches!(errors[3], Some(ArrayError::OutOfBounds { op: "put", index: 4, number: 2, len: 4 })),
+        "{:?}",
+        errors[3]
+    );
+    ensure_eq!(x, before);
+    Ok(())
+}
