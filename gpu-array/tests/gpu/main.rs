@@ -30,6 +30,7 @@ mod large;
 mod literals;
 mod math;
 mod owned;
+mod precise;
 mod programs;
 mod putting;
 mod pycuda;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
     let gpu = if on_gpu { gpu } else { Err(NEEDS_A_GPU.to_owned()) };
     let text = |error: gpu_driver::DriverError| error.to_string();
     let python = device.clone().map_err(text).and_then(|device| exchanging::python().map(|()| device));
+    let precise = device.clone().map_err(text).and_then(|device| Ok((device, precise::compiler()?)));
     let with_others = exchanging::others(&device).and_then(|()| python.clone());
     let by_failure = tests![no_fallible_function_is_forgotten, a_failed_copy_prints_as_its_text];
     let kernels = KERNELS
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", math::TESTS)
         .group("device", device.clone(), "GPU_TESTS", special::TESTS)
+        .group("precise", precise, "GPU_TESTS", precise::TESTS)
         .group("device", device.clone(), "GPU_TESTS", structure::TESTS)
         .group("device", device.clone(), "GPU_TESTS", owned::TESTS)
         .group("device", device.clone(), "GPU_TESTS", exchanging::TESTS)

@@ -300,9 +300,9 @@ macro_rules! functions {
             ge GreaterEqual;
         }
         functions! { @binary [$($generics)*] $type, $place, [$($life)*] [$($ref)*] $self, Number, <Common<T, R::Promoted> as Number>::Float;
-            /// x with the sign of the other, also of -0 and of NaN.
+            /// x with the sign of the other, also of -0 and of NaN; exact.
             copysign CopySign;
-            /// The next floating-point number from x towards the other: the other itself where they are equal, NaN where one is.
+            /// The next floating-point number from x towards the other: the other itself where they are equal, NaN where one is; exact.
             nextafter NextAfter;
             /// The angle of the point (other, it) in radians, from -pi to pi. Within 3 ulp (f64: 2).
             atan2 Atan2;
