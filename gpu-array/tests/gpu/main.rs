@@ -15,6 +15,7 @@ mod complex_functions;
 #[path = "complex.rs"]
 mod complex_numbers;
 mod complex_numpy;
+mod complex_powers;
 mod counts;
 mod examples;
 mod exchanging;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", programs::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex_numbers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex_functions::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", complex_powers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", literals::TESTS)
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_numpy::TESTS)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_functions::OF_NUMPY)
+        .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_powers::OF_NUMPY)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", halves::OF_NUMPY)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)
