@@ -70,6 +70,7 @@ fn main() -> ExitCode {
     let gpu = if on_gpu { gpu } else { Err(NEEDS_A_GPU.to_owned()) };
     let text = |error: gpu_driver::DriverError| error.to_string();
     let python = device.clone().map_err(text).and_then(|device| exchanging::python().map(|()| device));
+    let with_numpy = device.clone().map_err(text).and_then(|device| complex_numpy::python().map(|_| device));
     let with_others = exchanging::others(&device).and_then(|()| python.clone());
     let by_failure = tests![no_fallible_function_is_forgotten, a_failed_copy_prints_as_its_text];
     let kernels = KERNELS
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         .group("device", python.clone(), "GPU_TESTS", exchanging::WITH_PYTHON)
         .group("device", with_others, "", exchanging::WITH_OTHERS)
         .group("device", device.clone(), "GPU_TESTS", features::TESTS)
+        .group("device", with_numpy, "GPU_TESTS", features::WITH_NUMPY)
         .group("device", device.clone(), "GPU_TESTS", indexing::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
         .group("device", device.clone(), "GPU_TESTS", putting::TESTS)
