@@ -95,7 +95,7 @@
 //! # Features
 //! | | |
 //! |---|---|
-//! | `approx` | `AbsDiffEq` and `RelativeEq` for arrays beside arrays and beside ndarray's, whose own feature it turns on |
+//! | `approx` | `==`, `AbsDiffEq`, `RelativeEq` and `UlpsEq` for arrays and views beside each other, and on either side of ndarray's, whose own feature it turns on |
 //! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy` of every element type; `npz` is that of `ndarray-npy`, which is `gpu_array::ndarray_npy` then |
 //! | `serde` | `Serialize` for arrays, in ndarray's form, whose own feature it turns on: `Deserialize` is that of the host copy |
 //!

@@ -7,7 +7,7 @@ use gpu_array::{
     ndarray_npy::{NpzReader, NpzWriter},
 };
 use gpu_driver::Device;
-use ndarray::{Array2, ShapeBuilder, array};
+use ndarray::{Array2, ShapeBuilder, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
 use crate::complex_numpy::{python, told};
@@ -17,6 +17,7 @@ pub const TESTS: &[Test<Device>] = tests![
     files_of_16_bits_come_back,
     archives_come_back,
     arrays_are_nearly_equal,
+    arrays_and_views_are_compared_at_either_place,
 ];
 pub const WITH_NUMPY: &[Test<Device>] = tests![files_of_16_bits_are_numpys];
 
@@ -191,5 +192,56 @@ fn arrays_are_nearly_equal(device: &Device) -> Outcome {
     let mut broken = x.try_clone()?;
     broken += &longer;
     ensure!(!abs_diff_eq!(broken, x, epsilon = 1e9) && broken != x);
+    Ok(())
+}
+
+/// Checks operands whose elements differ by 1e-12 of themselves, at most by 1e-10.
+fn compares<A, B>(name: &str, a: &A, b: &B) -> Outcome
+where
+    A: approx::RelativeEq<B, Epsilon = f64> + approx::UlpsEq<B>,
+{
+    ensure!(a != b, "{name}");
+    ensure!(a.abs_diff_eq(b, 1e-9) && !a.abs_diff_eq(b, 1e-13) && !a.abs_diff_eq(b, A::default_epsilon()), "{name}");
+    let relative = |most: f64| a.relative_eq(b, 0.0, most);
+    ensure!(relative(2e-12) && !relative(1e-13) && !relative(A::default_max_relative()), "{name}");
+    let ulps = |most: u32| a.ulps_eq(b, 0.0, most);
+    ensure!(ulps(10_000) && !ulps(1000) && !ulps(A::default_max_ulps()), "{name}");
+    Ok(())
+}
+
+fn equal<A: PartialEq<B>, B>(a: &A, b: &B) -> bool {
+    a == b
+}
+
+fn arrays_and_views_are_compared_at_either_place(device: &Device) -> Outcome {
+    // The second axis reversed is no contiguous view; beside the selected rows stand others.
+    let h = array![[1.0f64, 2.0, 3.0], [4.0, 50.0, 100.0], [7.0, 8.0, 9.0]];
+    let close = h.mapv(|x| x * (1.0 + 1e-12));
+    let part = s![..2, ..;-1];
+    let (x, mut x_mut) = (GpuArray::from_ndarray(device, &h)?, GpuArray::from_ndarray(device, &h)?);
+    let (y, mut y_mut) = (GpuArray::from_ndarray(device, &close)?, GpuArray::from_ndarray(device, &close)?);
+    let whole = GpuArray::from_ndarray(device, &h.slice(part))?;
+    let close_whole = GpuArray::from_ndarray(device, &close.slice(part))?;
+    let (a, a_mut, a_host) = (x.slice(part)?, x_mut.slice_mut(part)?, h.slice(part));
+    let (b, b_mut, b_host) = (y.slice(part)?, y_mut.slice_mut(part)?, close.slice(part));
+    macro_rules! all {
+        ($($left:ident)*; $right:tt) => {$(all!(@one $left $right);)*};
+        (@one $left:ident ($($right:ident)*)) => {$(
+            compares(concat!(stringify!($left), " and ", stringify!($right)), &$left, &$right)?;
+        )*};
+    }
+    all!(whole a a_mut; (close_whole b b_mut b_host));
+    all!(a_host; (close_whole b b_mut));
+    let owned = a_host.to_owned();
+    ensure!(equal(&a, &whole) && equal(&whole, &a) && equal(&a, &a_mut) && equal(&a_mut, &a) && equal(&a_mut, &whole));
+    ensure!(equal(&a_host, &a) && equal(&a, &a_host) && equal(&a_host, &a_mut) && equal(&a_mut, &a_host));
+    ensure!(equal(&owned, &whole) && equal(&whole, &owned));
+    // Of other shapes, and of an array with an error.
+    ensure!(
+        x != whole && x.view() != a && h != whole && !approx::abs_diff_eq!(a, x.slice(s![..2, ..2])?, epsilon = 1e9)
+    );
+    let mut broken = x.try_clone()?;
+    broken += &GpuArray::<f64, _>::zeros(device, 4)?;
+    ensure!(broken.view() != x && h != broken && !approx::abs_diff_eq!(h, broken, epsilon = 1e9));
     Ok(())
 }
