@@ -58,7 +58,7 @@ impl<T: NpyElement, D: Dimension> GpuArray<T, D> {
     ///
     /// The file has the element type T: nothing is converted. The type of each T is NumPy's, but for [`bf16`]: see [`NpyElement`].
     ///
-    /// Archives (npz) are read by `ndarray_npy::NpzReader`, whose arrays [`GpuArray::from_ndarray`] takes; it knows neither [`f16`] nor [`bf16`].
+    /// Archives (npz) are read by `ndarray_npy::NpzReader`, whose arrays [`GpuArray::from_ndarray`] takes; it knows neither [`f16`](struct@f16) nor [`bf16`].
     ///
     /// # Errors
     /// `File` for a file that cannot be read, is no npy file, or has another element type or rank; the driver's.
