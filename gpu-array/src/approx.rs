@@ -1,107 +1,138 @@
 //! The traits of the crate approx: arrays that are nearly equal.
 
 use approx::{AbsDiffEq, RelativeEq, UlpsEq};
-use ndarray::{Array, Dimension};
+use ndarray::{ArrayBase, CowArray, Data, Dimension};
 
-use crate::{Element, GpuArray};
+use crate::{Element, GpuArray, GpuView, GpuViewMut};
 
-/// Whether shapes and elements are equal, by copies to the host. Arrays that cannot be copied (on a lost device, or with the error of an operator such as
-/// `+=`) equal none.
-///
-/// With the feature `approx`, whose traits need it.
-impl<T: Element, D: Dimension> PartialEq for GpuArray<T, D> {
-    fn eq(&self, other: &Self) -> bool {
-        copies(self, other).is_some_and(|(a, b)| a == b)
+/// An operand of a comparison, at either place.
+trait Compared<T: Element, D: Dimension> {
+    /// The elements, copied from a device; none where they cannot be copied.
+    fn on_host(&self) -> Option<CowArray<'_, T, D>>;
+}
+
+impl<T: Element, S: Data<Elem = T>, D: Dimension> Compared<T, D> for ArrayBase<S, D> {
+    fn on_host(&self) -> Option<CowArray<'_, T, D>> {
+        Some(self.view().into())
     }
 }
 
-/// Compares as two arrays on a device are compared.
-impl<T: Element, D: Dimension> PartialEq<Array<T, D>> for GpuArray<T, D> {
-    fn eq(&self, other: &Array<T, D>) -> bool {
-        self.to_ndarray().is_ok_and(|own| own == *other)
-    }
+macro_rules! compared_on_device {
+    ($($type:ty),*) => {$(
+        impl<T: Element, D: Dimension> Compared<T, D> for $type {
+            fn on_host(&self) -> Option<CowArray<'_, T, D>> {
+                self.to_ndarray().ok().map(CowArray::from)
+            }
+        }
+    )*};
+}
+compared_on_device!(GpuArray<T, D>, GpuView<'_, T, D>, GpuViewMut<'_, T, D>);
+
+fn compare<T: Element, D: Dimension>(
+    a: &impl Compared<T, D>,
+    b: &impl Compared<T, D>,
+    holds: impl FnOnce(&CowArray<'_, T, D>, &CowArray<'_, T, D>) -> bool,
+) -> bool {
+    a.on_host().zip(b.on_host()).is_some_and(|(a, b)| holds(&a, &b))
 }
 
-fn copies<T: Element, D: Dimension>(a: &GpuArray<T, D>, b: &GpuArray<T, D>) -> Option<(Array<T, D>, Array<T, D>)> {
-    Some((a.to_ndarray().ok()?, b.to_ndarray().ok()?))
+/// Comparisons of two types of operands. The documentation is that of `==` and of `AbsDiffEq`, then of the other two.
+macro_rules! comparisons {
+    ([$($storage:ident)?] $left:ty, $right:ty; $(#[$equal:meta])*; $(#[$near:meta])*) => {
+        $(#[$equal])*
+        impl<T: Element, D: Dimension $(, $storage: Data<Elem = T>)?> PartialEq<$right> for $left {
+            fn eq(&self, other: &$right) -> bool {
+                compare(self, other, |a, b| a == b)
+            }
+        }
+
+        $(#[$near])*
+        impl<T, D: Dimension $(, $storage: Data<Elem = T>)?> AbsDiffEq<$right> for $left
+        where
+            T: Element + AbsDiffEq<Epsilon: Clone>,
+        {
+            type Epsilon = T::Epsilon;
+
+            fn default_epsilon() -> T::Epsilon {
+                T::default_epsilon()
+            }
+
+            fn abs_diff_eq(&self, other: &$right, epsilon: T::Epsilon) -> bool {
+                compare(self, other, |a, b| a.abs_diff_eq(b, epsilon))
+            }
+        }
+
+        /// Compares as [`AbsDiffEq`] does, relative to the elements.
+        impl<T, D: Dimension $(, $storage: Data<Elem = T>)?> RelativeEq<$right> for $left
+        where
+            T: Element + RelativeEq<Epsilon: Clone>,
+        {
+            fn default_max_relative() -> T::Epsilon {
+                T::default_max_relative()
+            }
+
+            fn relative_eq(&self, other: &$right, epsilon: T::Epsilon, max_relative: T::Epsilon) -> bool {
+                compare(self, other, |a, b| a.relative_eq(b, epsilon, max_relative))
+            }
+        }
+
+        /// Compares as [`AbsDiffEq`] does, by units in the last place.
+        impl<T, D: Dimension $(, $storage: Data<Elem = T>)?> UlpsEq<$right> for $left
+        where
+            T: Element + UlpsEq<Epsilon: Clone>,
+        {
+            fn default_max_ulps() -> u32 {
+                T::default_max_ulps()
+            }
+
+            fn ulps_eq(&self, other: &$right, epsilon: T::Epsilon, max_ulps: u32) -> bool {
+                compare(self, other, |a, b| a.ulps_eq(b, epsilon, max_ulps))
+            }
+        }
+    };
+    ($([$($storage:ident)?] $left:ty, $right:ty;)*) => {$(
+        comparisons! { [$($storage)?] $left, $right;
+            /// Compares as two arrays on a device are compared.
+            ;
+            /// Compares as two arrays on a device are compared.
+        }
+    )*};
 }
 
-/// ndarray's comparison of the host copies: each pair of elements is as near as the element type's own comparison asks. Arrays of different shapes,
-/// and arrays that cannot be copied, are not.
-///
-/// ```no_run
-/// # #[cfg(feature = "approx")] {
-/// # let device = gpu_array::gpu_driver::Device::first()?;
-/// let x = gpu_array::GpuArray::full(&device, 3, 2.0f64)?;
-/// approx::assert_abs_diff_eq!(x.sqrt().square().eval()?, x, epsilon = 1e-15);
-/// # }
-/// # Ok::<(), gpu_array::ArrayError>(())
-/// ```
-impl<T: Element + AbsDiffEq<Epsilon: Clone>, D: Dimension> AbsDiffEq for GpuArray<T, D> {
-    type Epsilon = T::Epsilon;
-
-    fn default_epsilon() -> T::Epsilon {
-        T::default_epsilon()
-    }
-
-    fn abs_diff_eq(&self, other: &Self, epsilon: T::Epsilon) -> bool {
-        copies(self, other).is_some_and(|(a, b)| a.abs_diff_eq(&b, epsilon))
-    }
+comparisons! { [] GpuArray<T, D>, GpuArray<T, D>;
+    /// Whether shapes and elements are equal, by copies to the host. Arrays that cannot be copied (on a lost device, or with the error of an operator
+    /// such as `+=`) equal none.
+    ///
+    /// With the feature `approx`, whose traits need it.
+    ;
+    /// ndarray's comparison of the host copies: each pair of elements is as near as the element type's own comparison asks. Arrays of different shapes,
+    /// and arrays that cannot be copied, are not.
+    ///
+    /// Arrays, views and ndarray's arrays of one element type and rank stand on either side.
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "approx")] {
+    /// # let device = gpu_array::gpu_driver::Device::first()?;
+    /// let x = gpu_array::GpuArray::full(&device, 3, 2.0f64)?;
+    /// approx::assert_abs_diff_eq!(x.sqrt().square().eval()?, x, epsilon = 1e-15);
+    /// approx::assert_relative_eq!(x.view(), ndarray::arr1(&[2.0, 2.0, 2.0]));
+    /// # }
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
 }
-
-/// Compares as two arrays on a device are compared.
-impl<T: Element + AbsDiffEq<Epsilon: Clone>, D: Dimension> AbsDiffEq<Array<T, D>> for GpuArray<T, D> {
-    type Epsilon = T::Epsilon;
-
-    fn default_epsilon() -> T::Epsilon {
-        T::default_epsilon()
-    }
-
-    fn abs_diff_eq(&self, other: &Array<T, D>, epsilon: T::Epsilon) -> bool {
-        self.to_ndarray().is_ok_and(|own| own.abs_diff_eq(other, epsilon))
-    }
-}
-
-/// Compares as [`AbsDiffEq`] does, relative to the elements.
-impl<T: Element + RelativeEq<Epsilon: Clone>, D: Dimension> RelativeEq for GpuArray<T, D> {
-    fn default_max_relative() -> T::Epsilon {
-        T::default_max_relative()
-    }
-
-    fn relative_eq(&self, other: &Self, epsilon: T::Epsilon, max_relative: T::Epsilon) -> bool {
-        copies(self, other).is_some_and(|(a, b)| a.relative_eq(&b, epsilon, max_relative))
-    }
-}
-
-/// Compares as two arrays on a device are compared.
-impl<T: Element + RelativeEq<Epsilon: Clone>, D: Dimension> RelativeEq<Array<T, D>> for GpuArray<T, D> {
-    fn default_max_relative() -> T::Epsilon {
-        T::default_max_relative()
-    }
-
-    fn relative_eq(&self, other: &Array<T, D>, epsilon: T::Epsilon, max_relative: T::Epsilon) -> bool {
-        self.to_ndarray().is_ok_and(|own| own.relative_eq(other, epsilon, max_relative))
-    }
-}
-
-/// Compares as [`AbsDiffEq`] does, by units in the last place.
-impl<T: Element + UlpsEq<Epsilon: Clone>, D: Dimension> UlpsEq for GpuArray<T, D> {
-    fn default_max_ulps() -> u32 {
-        T::default_max_ulps()
-    }
-
-    fn ulps_eq(&self, other: &Self, epsilon: T::Epsilon, max_ulps: u32) -> bool {
-        copies(self, other).is_some_and(|(a, b)| a.ulps_eq(&b, epsilon, max_ulps))
-    }
-}
-
-/// Compares as two arrays on a device are compared.
-impl<T: Element + UlpsEq<Epsilon: Clone>, D: Dimension> UlpsEq<Array<T, D>> for GpuArray<T, D> {
-    fn default_max_ulps() -> u32 {
-        T::default_max_ulps()
-    }
-
-    fn ulps_eq(&self, other: &Array<T, D>, epsilon: T::Epsilon, max_ulps: u32) -> bool {
-        self.to_ndarray().is_ok_and(|own| own.ulps_eq(other, epsilon, max_ulps))
-    }
+comparisons! {
+    [] GpuArray<T, D>, GpuView<'_, T, D>;
+    [] GpuArray<T, D>, GpuViewMut<'_, T, D>;
+    [] GpuView<'_, T, D>, GpuArray<T, D>;
+    [] GpuView<'_, T, D>, GpuView<'_, T, D>;
+    [] GpuView<'_, T, D>, GpuViewMut<'_, T, D>;
+    [] GpuViewMut<'_, T, D>, GpuArray<T, D>;
+    [] GpuViewMut<'_, T, D>, GpuView<'_, T, D>;
+    [] GpuViewMut<'_, T, D>, GpuViewMut<'_, T, D>;
+    [S] GpuArray<T, D>, ArrayBase<S, D>;
+    [S] GpuView<'_, T, D>, ArrayBase<S, D>;
+    [S] GpuViewMut<'_, T, D>, ArrayBase<S, D>;
+    [S] ArrayBase<S, D>, GpuArray<T, D>;
+    [S] ArrayBase<S, D>, GpuView<'_, T, D>;
+    [S] ArrayBase<S, D>, GpuViewMut<'_, T, D>;
 }

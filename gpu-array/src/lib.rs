@@ -95,8 +95,8 @@
 //! # Features
 //! | | |
 //! |---|---|
-//! | `approx` | `AbsDiffEq` and `RelativeEq` for arrays beside arrays and beside ndarray's, whose own feature it turns on |
-//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy`; `npz` is that of `ndarray-npy`, which is `gpu_array::ndarray_npy` then |
+//! | `approx` | `==`, `AbsDiffEq`, `RelativeEq` and `UlpsEq` for arrays and views beside each other, and on either side of ndarray's, whose own feature it turns on |
+//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy` of every element type; `npz` is that of `ndarray-npy`, which is `gpu_array::ndarray_npy` then |
 //! | `serde` | `Serialize` for arrays, in ndarray's form, whose own feature it turns on: `Deserialize` is that of the host copy |
 //!
 //! Memory from and to other libraries (DLPack, CUDA's array interface) needs none: [`exchange`].
@@ -159,6 +159,8 @@ pub use element::{Bits, ComplexNumber, Element, Float, Inexact, Integer, Number,
 pub use error::{ArrayError, Result};
 pub use expression::{ArrayMut, KERNELS};
 pub use meshgrid::meshgrid;
+#[cfg(feature = "npy")]
+pub use npy::NpyElement;
 pub use pinned::{PendingArray, PinnedArray};
 pub use shape::INFER;
 pub use view::{GpuView, GpuViewMut};

@@ -15,6 +15,7 @@ mod complex_functions;
 #[path = "complex.rs"]
 mod complex_numbers;
 mod complex_numpy;
+mod complex_powers;
 mod counts;
 mod either_place;
 mod examples;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
     let text = |error: gpu_driver::DriverError| error.to_string();
     let python = device.clone().map_err(text).and_then(|device| exchanging::python().map(|()| device));
     let precise = device.clone().map_err(text).and_then(|device| Ok((device, precise::compiler()?)));
+    let with_numpy = device.clone().map_err(text).and_then(|device| complex_numpy::python().map(|_| device));
     let with_others = exchanging::others(&device).and_then(|()| python.clone());
     let by_failure = tests![no_fallible_function_is_forgotten, a_failed_copy_prints_as_its_text];
     let kernels = KERNELS
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", programs::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex_numbers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", complex_functions::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", complex_powers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", literals::TESTS)
         .group("device", device.clone(), "GPU_TESTS", expressions::TESTS)
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         .group("device", python.clone(), "GPU_TESTS", exchanging::WITH_PYTHON)
         .group("device", with_others, "", exchanging::WITH_OTHERS)
         .group("device", device.clone(), "GPU_TESTS", features::TESTS)
+        .group("device", with_numpy, "GPU_TESTS", features::WITH_NUMPY)
         .group("device", device.clone(), "GPU_TESTS", indexing::TESTS)
         .group("device", device.clone(), "GPU_TESTS", joining::TESTS)
         .group("device", device.clone(), "GPU_TESTS", putting::TESTS)
@@ -104,6 +108,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", examples::TESTS)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_numpy::TESTS)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_functions::OF_NUMPY)
+        .group("numpy", complex_numpy::python(), "GPU_TESTS", complex_powers::OF_NUMPY)
         .group("numpy", complex_numpy::python(), "GPU_TESTS", halves::OF_NUMPY)
         .group("pycuda", device.clone(), "GPU_TESTS", pycuda::TESTS)
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)

@@ -1,10 +1,11 @@
 // The functions of complex numbers. Only programs that have one include them.
 //
 // Values at infinities, NaN and zeros of either sign, and the sides of branch cuts, are those of
-// C99's annex G. Inverse sines and cosines follow T. E. Hull, T. F. Fairgrieve, P. T. P. Tang,
-// "Implementing the complex arcsine and arccosine functions using exception handling" (1997), roots
-// and hyperbolic tangents W. Kahan, "Branch cuts for complex elementary functions" (1987). The host
-// has the same formulas in Rust.
+// C99's annex G. Where that leaves a sign open, the sign here does not depend on that of a NaN, so
+// that device and host have the same. Inverse sines and cosines follow T. E. Hull, T. F.
+// Fairgrieve, P. T. P. Tang, "Implementing the complex arcsine and arccosine functions using
+// exception handling" (1997), roots and hyperbolic tangents W. Kahan, "Branch cuts for complex
+// elementary functions" (1987). The host has the same formulas in Rust.
 #pragma once
 #include "complex_operations.cuh"
 
@@ -43,6 +44,11 @@ __device__ __forceinline__ float with_sign(float a, float b) { return ::copysign
 __device__ __forceinline__ double with_sign(double a, double b) { return ::copysign(a, b); }
 __device__ __forceinline__ bool is_negative(float x) { return with_sign(1.0f, x) < 0.0f; }
 __device__ __forceinline__ bool is_negative(double x) { return with_sign(1.0, x) < 0.0; }
+
+// 0 with the sign of x; that of a NaN does not count, here and below, as a GPU may change it.
+template <class T> __device__ __forceinline__ T zero_of_sign(T x) {
+    return is_nan(x) ? T(0) : with_sign(T(0), x);
+}
 
 template <class T> __device__ __forceinline__ Complex<T> times_i(Complex<T> z) {
     return Complex<T>(-z.im, z.re);
@@ -85,11 +91,15 @@ template <class T> struct ArcSine {
         const T r = hypot(x + T(1), y), s = hypot(x - T(1), y);
         const T a = (r + s) * T(0.5), b = x / a;
         const T y_over_r = y / (r + (x + T(1)));
-        // 1 less x, or x less 1, and the part of s beyond: each without cancellation.
-        const T beyond = x <= T(1) ? s + (T(1) - x) : y * (y / (s + (x - T(1))));
+        // 1 less x, or x less 1, and the part of s beyond, without cancellation.
         const T to_one = x < T(1) ? y * (y / (s + (T(1) - x))) : s + (x - T(1));
         const bool near = b <= T(0.6417);
-        const T root = sqrt(T(0.5) * (a + x) * (y * y_over_r + beyond));
+        // Beyond 1 the square of y, a factor of both terms, stands before the root, where it cannot
+        // vanish.
+        const T root =
+            x <= T(1)
+                ? sqrt(T(0.5) * (a + x) * (y * y_over_r + s + (T(1) - x)))
+                : y * sqrt(T(0.5) * (a + x) * (T(1) / (r + (x + T(1))) + T(1) / (s + (x - T(1)))));
         re = near ? asin(b) : atan(x / root);
         complement = near ? acos(b) : atan(root / x);
         if (x < T(1) && y < L::SQUARE_VANISHES) {
@@ -116,7 +126,9 @@ template <class T> __device__ Complex<T> exp(Complex<T> z) {
     }
     if (!is_finite(z.im)) {
         if (f::is_infinite(z.re)) {
-            return z.re < T(0) ? Complex<T>(T(0), T(0)) : Complex<T>(z.re, z.im - z.im);
+            // Of a conjugate number the conjugate value.
+            return z.re < T(0) ? Complex<T>(T(0), f::zero_of_sign(z.im))
+                               : Complex<T>(z.re, z.im - z.im);
         }
         return Complex<T>(z.im - z.im, z.im - z.im);
     }
@@ -152,7 +164,7 @@ template <class T> __device__ Complex<T> cosh(Complex<T> z) {
         return Complex<T>(f::is_infinite(z.re) ? absolute(z.re) : z.im - z.im, z.im - z.im);
     }
     if (z.im == T(0)) {
-        return Complex<T>(cosh(z.re), f::with_sign(T(0), z.re) * z.im);
+        return Complex<T>(cosh(z.re), f::zero_of_sign(z.re) * z.im);
     }
     if (absolute(z.re) > f::Limits<T>::LARGE_EXPONENT) {
         const Complex<T> scaled = f::exp_scaled(absolute(z.re), z.im, T(0.5));
@@ -165,7 +177,7 @@ template <class T> __device__ Complex<T> tanh(Complex<T> z) {
     namespace f = complex_functions;
     if (f::is_infinite(z.re)) {
         const T sign = is_finite(z.im) ? sin(z.im) * cos(z.im) : z.im;
-        return Complex<T>(f::with_sign(T(1), z.re), f::with_sign(T(0), sign));
+        return Complex<T>(f::with_sign(T(1), z.re), f::zero_of_sign(sign));
     }
     if (!is_finite(z.im)) {
         return Complex<T>(z.re == T(0) ? z.re : z.im - z.im, z.im - z.im);
@@ -209,7 +221,7 @@ template <class T> __device__ Complex<T> sqrt(Complex<T> z) {
     }
     if (f::is_infinite(z.re)) {
         const T rest = absolute(z.im - z.im); // 0 or NaN
-        return z.re < T(0) ? Complex<T>(rest, f::with_sign(z.re, z.im))
+        return z.re < T(0) ? Complex<T>(rest, f::with_sign(z.re, f::zero_of_sign(z.im)))
                            : Complex<T>(z.re, f::with_sign(rest, z.im));
     }
     if (z.re == T(0) && z.im == T(0)) {
@@ -306,35 +318,91 @@ template <class T> __device__ Complex<T> atanh(Complex<T> z) {
                       : log1p(T(4) * x / (gap * gap + y * y)) * T(0.25);
         im = atan2(T(2) * y, gap * (T(1) + x) - y * y) * T(0.5);
     }
-    return Complex<T>(f::with_sign(re, z.re), f::with_sign(im, z.im));
+    return Complex<T>(f::with_sign(re, f::zero_of_sign(z.re)), f::with_sign(im, z.im));
 }
 template <class T> __device__ Complex<T> atan(Complex<T> z) {
     namespace f = complex_functions;
     return f::over_i(atanh(f::times_i(z)));
 }
 
-// Small integer powers by repeated products, as NumPy's.
+namespace complex_functions {
+
+template <class T> __device__ __forceinline__ bool is_infinite(Complex<T> z) {
+    return is_infinite(z.re) || is_infinite(z.im);
+}
+template <class T> __device__ __forceinline__ Complex<T> without_nan(Complex<T> z) {
+    return Complex<T>(is_nan(z.re) ? T(0) : z.re, is_nan(z.im) ? T(0) : z.im);
+}
+// The direction of an infinity; of other numbers themselves.
+template <class T> __device__ Complex<T> direction(Complex<T> z) {
+    if (!is_infinite(z)) {
+        return without_nan(z);
+    }
+    return Complex<T>(is_infinite(z.re) ? with_sign(T(1), z.re) : zero_of_sign(z.re),
+                      is_infinite(z.im) ? with_sign(T(1), z.im) : zero_of_sign(z.im));
+}
+
+// A product that is infinite where an operand or a product of parts is, although both parts are
+// NaN: C99, G.5.1.
+template <class T> __device__ Complex<T> recovered_product(Complex<T> a, Complex<T> b) {
+    const Complex<T> product = a * b;
+    if (!(is_nan(product.re) && is_nan(product.im))) {
+        return product;
+    }
+    const T infinity = -log(T(0));
+    Complex<T> along;
+    if (is_infinite(a) || is_infinite(b)) {
+        along = direction(a) * direction(b);
+    } else if (is_infinite(a.re * b.re) || is_infinite(a.im * b.im) || is_infinite(a.re * b.im) ||
+               is_infinite(a.im * b.re)) {
+        along = without_nan(a) * without_nan(b);
+    } else {
+        return product;
+    }
+    return Complex<T>(infinity * along.re, infinity * along.im);
+}
+
+// z to the power n by repeated products, the first of which is that of 1 and z.
+template <class T> __device__ Complex<T> integer_power(Complex<T> z, int n) {
+    Complex<T> result = Complex<T>(T(1), T(0)), square = z;
+    for (; n != 0; n >>= 1) {
+        if (n & 1) {
+            result = result * square;
+        }
+        square = square * square;
+    }
+    return result;
+}
+
+} // namespace complex_functions
+
+// NumPy's power: products for small integers, else C99's cpow, which is the exponential of the
+// recovered product.
 template <class T> __device__ Complex<T> power(Complex<T> z, Complex<T> exponent) {
+    namespace f = complex_functions;
     if (exponent.re == T(0) && exponent.im == T(0)) {
         return Complex<T>(T(1), T(0));
     }
     if (z.re == T(0) && z.im == T(0)) {
-        const bool vanishes = exponent.re > T(0) && exponent.im == T(0);
-        const T value = vanishes ? T(0) : z.re / z.im; // 0 / 0
+        const T value = exponent.re > T(0) ? T(0) : z.re / z.re; // 0 / 0
         return Complex<T>(value, value);
     }
     if (exponent.im == T(0) && absolute(exponent.re) < T(100) &&
         exponent.re == truncate(exponent.re)) {
-        Complex<T> result = Complex<T>(T(1), T(0)), square = z;
-        for (int n = int(absolute(exponent.re)); n != 0; n >>= 1) {
-            if (n & 1) {
-                result = result * square;
-            }
-            square = square * square;
+        // NumPy begins at z up to the third power: a product with 1 would lose signs of zeros, and
+        // make NaN of parts beside an infinite one.
+        const int n = int(exponent.re);
+        switch (n) {
+        case 1:
+            return z;
+        case 2:
+            return z * z;
+        case 3:
+            return z * (z * z);
         }
-        return exponent.re < T(0) ? Complex<T>(T(1), T(0)) / result : result;
+        return n < 0 ? Complex<T>(T(1), T(0)) / f::integer_power(z, -n) : f::integer_power(z, n);
     }
-    return exp(exponent * log(z));
+    return exp(f::recovered_product(exponent, log(z)));
 }
 
 } // namespace gpu

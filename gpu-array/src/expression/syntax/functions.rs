@@ -278,8 +278,15 @@ macro_rules! functions {
             /// x to the power of the other. Integers wrap; to a negative power they give 1 for x = 1, 1 or -1 for x = -1, else 0. Floats within 8 ulp
             /// for f32 and 2 for f64.
             ///
-            /// Of complex numbers exp(other * log(x)), whose error grows with the product; integer powers of less than 100 are repeated products. A power
-            /// of 0 is 1, and 0 to another power is 0 where that is real and positive, else NaN.
+            /// Of complex numbers it is NumPy's `power`, also at infinities, NaN and zeros of either sign:
+            /// - To 0 it is 1, of NaN too; to 1 it is x. A power of 0 is 0 where the exponent's real part is positive, else both parts are NaN.
+            /// - Real integer powers of absolute values below 100 are repeated products, so that infinite parts may give NaN, and negative ones 1 / them.
+            /// - Others are exp(other * log(x)), whose error grows with the product, also where x and the exponent are real. This product alone is C99's
+            ///   (G.5.1): infinite where an operand is.
+            /// - Of a zero exp(-inf + i NaN), both parts are +0; C99 leaves their signs open (G.6.3.1), and NumPy's are those that its NaN happens to have.
+            ///
+            /// NumPy's operator `**` takes `sqrt`, `square` and `reciprocal` for the Python scalars 0.5, 2 and -1: [`sqrt`](Self::sqrt) and
+            /// [`recip`](Self::recip) are these.
             #[doc(alias = "power")]
             pow Power;
         }

@@ -8,8 +8,10 @@
 //!
 //! The test `precise` holds each bound against a million values of functions of higher precision, on the device and on the host.
 //!
-//! Each part of a function of complex numbers is within 16 units in the last place of the larger part, on the host within 4. At infinities, NaN and zeros
-//! of either sign, and on either side of branch cuts, they have the values of C99's annex G; beside an infinite part the other one may have any value.
+//! Each part of a function of complex numbers is within 16 units in the last place of the larger finite part, on the host within 4. At infinities, NaN and
+//! zeros of either sign, and on either side of branch cuts, both parts have the values of NumPy and of C99's annex G. Where the annex leaves a sign open, as
+//! that of the infinity in sinh(inf + i inf), NumPy's is that of its C library and may be another; here it is the same on device and host, and the sign of
+//! a NaN never counts.
 //! The cuts are NumPy's: along the negative real axis for `log` and `sqrt`, beyond -1 and 1 for `asin`, `acos` and `atanh`, beyond -i and i for `atan` and
 //! `asinh`, below 1 for `acosh`.
 

@@ -6,7 +6,7 @@ use ndarray::Dimension;
 
 use super::expr::{Backend, Expr, Gpu, Operand, Operation, OwnedRhs, Rhs};
 use crate::{
-    Bits, Element, GpuArray, GpuView, Integer, Number, Numeric, Promote,
+    Bits, Element, GpuArray, GpuView, GpuViewMut, Integer, Number, Numeric, Promote,
     expression::graph::{Op, Value},
 };
 
@@ -83,6 +83,7 @@ left!(['r, P: Backend] &'r Expr<'a, T, D, P>, P);
 left!(['r] &'a GpuArray<T, D>, Gpu);
 left!(['r] GpuView<'a, T, D>, Gpu);
 left!(['r] &'r GpuView<'a, T, D>, Gpu);
+left!(['r] &'a GpuViewMut<'r, T, D>, Gpu);
 
 /// The operators of an owned array on the left, which the expression owns then.
 macro_rules! owned_left {

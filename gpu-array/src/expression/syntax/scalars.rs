@@ -7,7 +7,7 @@ use ndarray::Dimension;
 
 use super::expr::{Backend, Expr, Gpu, IntoOperand, Operand, Operation, OwnedRhs, Rhs};
 use crate::{
-    Element, Float, GpuArray, GpuView, Numeric,
+    Element, Float, GpuArray, GpuView, GpuViewMut, Numeric,
     element::{c64, c128},
     expression::graph::Op,
     expression::graph::Value,
@@ -123,6 +123,7 @@ macro_rules! scalars {
             scalars!(@owned $scalar, $element, $value, $trait $method $op $kind);
             scalars!(@one $scalar, $element, $value, $trait $method $op $kind, ['r] GpuView<'a, $element, D>, Gpu);
             scalars!(@one $scalar, $element, $value, $trait $method $op $kind, ['r] &'r GpuView<'a, $element, D>, Gpu);
+            scalars!(@one $scalar, $element, $value, $trait $method $op $kind, ['r] &'a GpuViewMut<'r, $element, D>, Gpu);
         )*
     };
     (@one $scalar:ty, $element:ty, $value:ty, $trait:ident $method:ident $op:ident Same, [$($generics:tt)*] $right:ty, $place:ty) => {

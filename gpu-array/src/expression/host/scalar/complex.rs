@@ -1,6 +1,7 @@
 //! The operations on complex numbers: the definitions of [`crate::Numeric`], in Rust.
 
 pub(in crate::expression::host) mod functions;
+mod power;
 
 use num_complex::Complex;
 
@@ -66,7 +67,7 @@ where
         }
     }
     fn power(self, exponent: Self) -> Self {
-        functions::power(self, exponent, Self::multiply, Self::divide)
+        power::power(self, exponent, Self::multiply, Self::divide)
     }
     fn apply(self, function: impl Fn(Self) -> Self) -> Self {
         function(self)

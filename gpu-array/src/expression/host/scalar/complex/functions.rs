@@ -21,7 +21,7 @@ struct Limits<T> {
 }
 
 /// A number of both types of parts.
-fn number<T: Float>(x: f64) -> T {
+pub(super) fn number<T: Float>(x: f64) -> T {
     // Both types have a conversion.
     T::from(x).unwrap_or_else(T::nan)
 }
@@ -70,6 +70,11 @@ fn over_i<T: Float>(z: Complex<T>) -> Complex<T> {
     Complex { re: z.im, im: -z.re }
 }
 
+/// 0 with the sign of x; that of a NaN does not count, here and below, as a GPU may change it.
+pub(super) fn zero_of_sign<T: Float>(x: T) -> T {
+    if x.is_nan() { T::zero() } else { T::zero().copysign(x) }
+}
+
 fn is_nan<T: Float>(z: Complex<T>) -> bool {
     z.re.is_nan() || z.im.is_nan()
 }
@@ -114,11 +119,15 @@ impl<T: Float> ArcSine<T> {
         let a = (r + s) * half();
         let b = x / a;
         let y_over_r = y / (r + (x + one));
-        // 1 less x, or x less 1, and the part of s beyond: each without cancellation.
-        let beyond = if x <= one { s + (one - x) } else { y * (y / (s + (x - one))) };
+        // 1 less x, or x less 1, and the part of s beyond, without cancellation.
         let to_one = if x < one { y * (y / (s + (one - x))) } else { s + (x - one) };
         let near = b <= number(0.6417);
-        let root = (half::<T>() * (a + x) * (y * y_over_r + beyond)).sqrt();
+        // Beyond 1 the square of y, a factor of both terms, stands before the root, where it cannot vanish.
+        let root = if x <= one {
+            (half::<T>() * (a + x) * (y * y_over_r + s + (one - x))).sqrt()
+        } else {
+            y * (half::<T>() * (a + x) * (one / (r + (x + one)) + one / (s + (x - one)))).sqrt()
+        };
         let im = if x < one && y < limits::<T>().square_vanishes {
             y / ((one - x) * (one + x)).sqrt()
         } else if a <= number(1.5) {
@@ -148,7 +157,8 @@ pub(in crate::expression::host) fn exp<T: Float>(z: Complex<T>) -> Complex<T> {
     if !z.im.is_finite() {
         let nan = T::nan();
         return match z.re {
-            re if re == T::neg_infinity() => Complex { re: T::zero(), im: T::zero() },
+            // Of a conjugate number the conjugate value.
+            re if re == T::neg_infinity() => Complex { re: T::zero(), im: zero_of_sign(z.im) },
             re if re == T::infinity() => Complex { re, im: nan },
             _ => Complex { re: nan, im: nan },
         };
@@ -185,7 +195,7 @@ pub(in crate::expression::host) fn cosh<T: Float>(z: Complex<T>) -> Complex<T> {
         return Complex { re: if z.re.is_infinite() { z.re.abs() } else { nan }, im: nan };
     }
     if z.im.is_zero() {
-        return Complex { re: z.re.cosh(), im: T::zero().copysign(z.re) * z.im };
+        return Complex { re: z.re.cosh(), im: zero_of_sign(z.re) * z.im };
     }
     if z.re.abs() > limits::<T>().large_exponent {
         let scaled = exp_scaled(z.re.abs(), z.im, half());
@@ -198,7 +208,7 @@ pub(in crate::expression::host) fn tanh<T: Float>(z: Complex<T>) -> Complex<T> {
     let one = T::one();
     if z.re.is_infinite() {
         let sign = if z.im.is_finite() { z.im.sin() * z.im.cos() } else { z.im };
-        return Complex { re: one.copysign(z.re), im: T::zero().copysign(sign) };
+        return Complex { re: one.copysign(z.re), im: zero_of_sign(sign) };
     }
     if !z.im.is_finite() {
         let nan = T::nan();
@@ -242,7 +252,7 @@ pub(in crate::expression::host) fn sqrt<T: Float>(z: Complex<T>) -> Complex<T> {
     if z.re.is_infinite() {
         let rest = if z.im.is_finite() { T::zero() } else { T::nan() };
         return if z.re < T::zero() {
-            Complex { re: rest, im: z.re.copysign(z.im) }
+            Complex { re: rest, im: T::infinity().copysign(zero_of_sign(z.im)) }
         } else {
             Complex { re: z.re, im: rest.copysign(z.im) }
         };
@@ -345,40 +355,9 @@ pub(in crate::expression::host) fn atanh<T: Float>(z: Complex<T>) -> Complex<T> 
         };
         (re, (y + y).atan2(gap * (T::one() + x) - y * y) * half())
     };
-    Complex { re: re.copysign(z.re), im: im.copysign(z.im) }
+    Complex { re: re.copysign(zero_of_sign(z.re)), im: im.copysign(z.im) }
 }
 
 pub(in crate::expression::host) fn atan<T: Float>(z: Complex<T>) -> Complex<T> {
     over_i(atanh(times_i(z)))
-}
-
-/// Small integer powers by repeated products, as NumPy's.
-pub(in crate::expression::host) fn power<T: Float>(
-    z: Complex<T>,
-    exponent: Complex<T>,
-    multiply: impl Fn(Complex<T>, Complex<T>) -> Complex<T>,
-    divide: impl Fn(Complex<T>, Complex<T>) -> Complex<T>,
-) -> Complex<T> {
-    let one = Complex { re: T::one(), im: T::zero() };
-    if exponent.re.is_zero() && exponent.im.is_zero() {
-        return one;
-    }
-    if z.re.is_zero() && z.im.is_zero() {
-        let vanishes = exponent.re > T::zero() && exponent.im.is_zero();
-        let value = if vanishes { T::zero() } else { T::nan() };
-        return Complex { re: value, im: value };
-    }
-    let size = exponent.re.abs();
-    if exponent.im.is_zero() && size < number(100.0) && size == size.trunc() {
-        let (mut result, mut square, mut n) = (one, z, size.to_u32().unwrap_or(0));
-        while n != 0 {
-            if n % 2 == 1 {
-                result = multiply(result, square);
-            }
-            square = multiply(square, square);
-            n /= 2;
-        }
-        return if exponent.re < T::zero() { divide(one, result) } else { result };
-    }
-    exp(multiply(exponent, log(z)))
 }
