@@ -265,7 +265,11 @@ fn views_of_negative_strides_are_updated(device: &Device) -> Outcome {
     let add = Array2::from_shape_fn((33, 7), |(i, j)| (i * 7 + j) as i64);
     let dadd = GpuArray::from_ndarray(device, &add)?;
     let slice = s![..;-3, ..;-1];
-    dx.slice_mut(slice)?.t_mut().view_mut().update(|x| x * 2 + &dadd)?;
+    let mut turned = dx.slice_mut(slice)?;
+    let turned = turned.t_mut();
+    // A view that can be written to is an operand on either side.
+    ensure_eq!((&turned * 3 - 2 * &turned).eval()?.to_ndarray()?, turned.to_ndarray()?);
+    turned.update(|x| x * 2 + &dadd)?;
     let mut view = x.slice_mut(slice).reversed_axes();
     for (place, x) in view.indexed_iter_mut() {
         *x = *x * 2 + add[place];

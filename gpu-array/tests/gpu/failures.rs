@@ -618,6 +618,21 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "Expr::full_like",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            works(
+                call,
+                |array| (&*array + 1).full_like(5),
+                host(),
+                |got| {
+                    ensure_eq!(got.to_ndarray()?, array![[5, 5, 5], [5, 5, 5]]);
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
         name: "GpuViewMut::assign",
         makes: &[(ModuleLoad, 1), (Launch, 1)],
         sweep: |call| writes_to_a_view(call, |view| view.assign(constant::<i32, Gpu>(9)), array![9, 9]),
@@ -690,6 +705,23 @@ const OTHERS: &[&str] = &[
     "Expr::lower_deferred",
     "Expr::lower_with",
     "Expr::shape",
+    "Expr::slice",
+    "Expr::permuted_axes",
+    "Expr::swap_axes",
+    "Expr::invert_axis",
+    "Expr::reshape",
+    "Expr::as_strided",
+    "Expr::insert_axis",
+    "Expr::index_axis",
+    "Expr::diagonal_of",
+    "Expr::split",
+    "Expr::array_split",
+    "Expr::split_at_indices",
+    "Expr::split_at",
+    // These are `Expr::eval`.
+    "Expr::to_owned",
+    "Expr::zeros_like",
+    "Expr::ones_like",
     "GpuArray::from_device_vec",
     "GpuArray::from_storage",
     "GpuArray::take_error",
@@ -781,6 +813,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/expression/syntax/make.rs"),
         include_str!("../../src/expression/syntax/operators.rs"),
         include_str!("../../src/expression/syntax/precompile.rs"),
+        include_str!("../../src/expression/syntax/views.rs"),
         include_str!("../../src/expression/operand.rs"),
         include_str!("../../src/put/launch.rs"),
         include_str!("../../src/put/mod.rs"),
