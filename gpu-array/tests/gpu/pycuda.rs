@@ -4,7 +4,7 @@ use gpu_array::{
     ArrayError, GpuArray, INFER, Number, Promote, Result,
     expression::{Expr, Gpu, Outside, constant, flip, host, index, take, where_},
 };
-use gpu_driver::{Device, emulated::Emulated};
+use gpu_driver::{Device, LaunchConfig, emulated::Emulated};
 use ndarray::{Array1, Array2, Array3, Array4, Axis, Ix1, Ix2, ShapeBuilder, Slice, arr0, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, rng, tests};
 
@@ -35,6 +35,7 @@ pub const TESTS: &[Test<Device>] = tests![
     astype,
     logical,
     setitem_scalar,
+    vector_fill,
     reshape,
     squeeze,
     view_and_strides,
@@ -358,6 +359,29 @@ fn setitem_scalar(device: &Device) -> Outcome {
     ensure_eq!(x.to_ndarray()?, Array1::from_elem(5, 1729.0));
     x.slice_mut(s![..;2])?.assign(constant::<_, Gpu>(1.0))?;
     ensure_eq!(x.to_ndarray()?, array![1.0, 1729.0, 1.0, 1729.0, 1.0]);
+    Ok(())
+}
+
+fn vector_fill(device: &Device) -> Outcome {
+    let mut x = GpuArray::<f32, _>::zeros(device, (10, 3))?;
+    x.assign(&GpuArray::from_vec(device, vec![1.0, 2.0, 3.0])?)?;
+    let want = Array2::from_shape_fn((10, 3), |(_, field)| field as f32 + 1.0);
+    ensure_eq!(x.to_ndarray()?, want);
+    ensure_eq!(x.slice(s![.., 2])?.to_ndarray()?, Array1::from_elem(10, 3.0));
+    let turn = device.compile(
+        "extern \"C\" __global__ void turn(float3 *x, int n) {
+            int i = threadIdx.x;
+            if (i < n) x[i] = make_float3(x[i].y, x[i].z, x[i].x);
+        }",
+    )?;
+    let turn = turn.function("turn")?;
+    let stream = x.stream().clone();
+    #[expect(unsafe_code, reason = "the launch of a kernel from a string")]
+    // SAFETY: the kernel reads and writes ten vectors of three, which the array has, each by its own thread.
+    unsafe {
+        turn.launch(LaunchConfig::for_elements(10), (&mut x, 10), &stream)?;
+    }
+    ensure_eq!(x.slice(s![7, ..])?.to_ndarray()?.to_vec(), [2.0, 3.0, 1.0]);
     Ok(())
 }
 

@@ -82,10 +82,11 @@ impl Function {
         let of = |of_f32, of_f64| if f32 { of_f32 } else { of_f64 };
         let epsilon = of(f64::from(f32::EPSILON), f64::EPSILON);
         match self {
-            Asinh | Atanh => (3.0, 0.0),
+            Asinh => (3.0, 0.0),
+            Atanh => (of(4.0, 3.0), 0.0),
             Acosh => (of(4.0, 3.0), 0.0),
             Erf => (2.0, 0.0),
-            Erfc => (of(4.0, 5.0), 0.0),
+            Erfc => (5.0, 0.0),
             LogGamma => (of(6.0, 4.0), if (-11.1..-2.0).contains(&x) { 6.0 * epsilon } else { 0.0 }),
             Gamma => (of(5.0, 10.0), 0.0),
             J0 | J1 | Y0 | Y1 if x.abs() < 8.0 => (of(9.0, 7.0), epsilon),

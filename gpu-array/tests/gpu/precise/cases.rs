@@ -111,20 +111,20 @@ const POWER: &[Piece] = &[Range(-30.0, 30.0), Exponents(-20, 12), Multiples(1.0,
 pub const ELEMENTARY: &[Case] = &[
     library("exp", [2.0, 1.0], &[Any, Range(-750.0, 712.0), Range(-105.0, 90.0), Exponents(-60, 4)]),
     library("exp2", [2.0, 2.0], &[Any, Range(-1080.0, 1026.0), Range(-151.0, 129.0), Exponents(-60, 4)]),
-    library("expm1", [2.0, 1.0], &[Range(-40.0, 712.0), Range(-20.0, 90.0), Range(-2.0, 2.0), Exponents(-1022, 4)]),
+    library("expm1", [2.0, 2.0], &[Range(-40.0, 712.0), Range(-20.0, 90.0), Range(-2.0, 2.0), Exponents(-1022, 4)]),
     library("log", [1.0, 1.0], LOGARITHM),
-    library("log2", [1.0, 1.0], LOGARITHM),
+    library("log2", [1.0, 2.0], LOGARITHM),
     library("log10", [2.0, 2.0], LOGARITHM).on_host([3.0, 2.0]),
-    library("log1p", [1.0, 1.0], &[Exponents(-1022, 1), Range(-1.0, 1.0), Positive(-2, 1023), Multiples(-1.0, 1, 1)]),
+    library("log1p", [1.0, 2.0], &[Exponents(-1022, 1), Range(-1.0, 1.0), Positive(-2, 1023), Multiples(-1.0, 1, 1)]),
     library("cbrt", [1.0, 1.0], &[Any, Exponents(-10, 10)]).on_host([2.0, 4.0]),
     library("sin", [2.0, 2.0], CIRCLE),
     library("cos", [2.0, 2.0], CIRCLE),
-    library("tan", [4.0, 2.0], CIRCLE),
+    library("tan", [4.0, 3.0], CIRCLE),
     library("asin", [2.0, 2.0], UNIT),
     library("acos", [2.0, 2.0], UNIT),
     library("atan", [2.0, 2.0], &[Any, Range(-10.0, 10.0), Exponents(-60, 60), Multiples(1.0, -1, 1)]),
     library("sinh", [3.0, 2.0], HYPERBOLA),
-    library("cosh", [2.0, 2.0], HYPERBOLA),
+    library("cosh", [3.0, 2.0], HYPERBOLA),
     library("tanh", [2.0, 2.0], &[Range(-22.0, 22.0), Range(-1.0, 1.0), Exponents(-1022, 6)]).on_host([3.0, 3.0]),
     library("pow", [8.0, 2.0], BASE).of_two(POWER),
     library("atan2", [3.0, 2.0], PLANE).of_two(PLANE),
@@ -137,26 +137,22 @@ const fn units(n: f64) -> [f64; 2] {
 }
 
 const ABOVE: &[Piece] = &[Positive(-1022, 1022), Range(-2.0, 4.0), Range(0.0, 200.0), Multiples(1.0, -1, 2)];
-const BELOW: &[Piece] = &[Range(-200.0, -11.0), Exponents(3, 50), Multiples(1.0, -170, -12)];
+const BELOW: &[Piece] = &[Range(-11.1, -2.0), Multiples(1.0, -170, -2), Range(-200.0, -11.0), Exponents(1, 50)];
 
 const FACTORIAL: &[Piece] = &[Range(-30.0, 30.0), Range(-185.0, 172.0), Exponents(-60, 3), Multiples(1.0, -170, 171)];
 
 pub const SPECIAL: &[Case] = &[
     special("asinh", [3.0, 3.0], &[Any, Exponents(-60, 60), Range(-3.0, 3.0)]),
     special("acosh", [4.0, 3.0], &[Range(1.0, 3.0), Multiples(1.0, 1, 1), Positive(0, 1023), Positive(0, 60)]),
-    special("atanh", [3.0, 3.0], UNIT),
+    special("atanh", [4.0, 3.0], UNIT),
     special("erf", [2.0, 2.0], &[Range(-6.0, 6.0), Range(-1.0, 1.0), Exponents(-1022, 3)]),
-    special("erfc", [4.0, 5.0], &[Range(-6.0, 27.5), Range(0.0, 10.0), Range(-1.0, 1.0), Exponents(-60, 5)]),
+    special("erfc", [5.0, 5.0], &[Range(-6.0, 27.5), Range(0.0, 10.0), Range(-1.0, 1.0), Exponents(-60, 5)]),
     special("log_gamma", [6.0, 4.0], ABOVE).part(2, Region::Between(-2.0, f64::INFINITY)),
-    special("log_gamma", [6.0, 4.0], &[Range(-11.1, -2.0), Multiples(1.0, -11, -2)])
-        .part(4, Region::Between(-11.1, -2.0))
+    special("log_gamma", NONE, BELOW)
+        .part(2, Region::Between(f64::NEG_INFINITY, -2.0))
         .or(units(6.0))
         .on_host([1.0, f64::INFINITY])
-        .amplitudes([NONE, [6.0; 2], [6.0; 2]]),
-    special("log_gamma", [6.0, 4.0], BELOW)
-        .part(4, Region::Between(f64::NEG_INFINITY, -11.1))
-        .on_host([1.0, f64::INFINITY])
-        .amplitudes([NONE, [6.0; 2], [6.0; 2]]),
+        .amplitudes([[6.0; 2]; 3]),
     special("gamma", [5.0, 10.0], FACTORIAL).emulated([8.0, 10.0]),
 ];
 
@@ -195,7 +191,7 @@ const fn yn_below_8(order: u8) -> Case {
 }
 
 const fn yn_from_8(order: u8) -> Case {
-    of_order(special("yn", [1.0, 1e-11 / f64::EPSILON], FAR_ABOVE).part(8, Region::Beyond(8.0)), order, 8.0)
+    of_order(special("yn", [1.0, 2e-11 / f64::EPSILON], FAR_ABOVE).part(8, Region::Beyond(8.0)), order, 8.0)
 }
 
 pub const BESSEL: &[Case] = &[
