@@ -13,7 +13,7 @@ mod half;
 use half::InFile;
 
 /// Reading and writing of a host array, which the element type chooses.
-trait Stored: Sized {
+trait NpyStorage: Sized {
     fn read<D: Dimension>(path: &Path) -> Result<Array<Self, D>, ReadNpyError>;
     fn write<D: Dimension>(path: &Path, array: Array<Self, D>) -> Result<(), WriteNpyError>;
 }
@@ -23,13 +23,13 @@ trait Stored: Sized {
 /// NumPy has all types but [`bf16`], of which a file has the type `<V2`: two bytes of no known meaning, as those that `numpy.save` writes of
 /// `ml_dtypes.bfloat16`. In Python `numpy.load(path).view(ml_dtypes.bfloat16)` reads such a file.
 #[expect(private_bounds, reason = "no other crate implements it")]
-pub trait NpyElement: Element + Stored {}
+pub trait NpyElement: Element + NpyStorage {}
 
-impl<T: Element + Stored> NpyElement for T {}
+impl<T: Element + NpyStorage> NpyElement for T {}
 
 macro_rules! stored {
     ($($type:ty)*) => {$(
-        impl Stored for $type {
+        impl NpyStorage for $type {
             fn read<D: Dimension>(path: &Path) -> Result<Array<Self, D>, ReadNpyError> {
                 read_npy(path)
             }
@@ -39,7 +39,7 @@ macro_rules! stored {
         }
     )*};
     (@half $($type:ty)*) => {$(
-        impl Stored for $type {
+        impl NpyStorage for $type {
             fn read<D: Dimension>(path: &Path) -> Result<Array<Self, D>, ReadNpyError> {
                 let array: Array<InFile<Self>, D> = read_npy(path)?;
                 Ok(array.mapv_into_any(InFile::into_inner))

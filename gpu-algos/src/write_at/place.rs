@@ -32,9 +32,9 @@ pub trait CombinesAt: Reduces<i64> + Reduces<bool> {
         value: &Expr<'_, T, D, Self>,
         other: &Expr<'_, U, E, Self>,
     ) -> Result<Self::Owned<T, D>>;
-    /// The words in ascending order. They may be in it already but for `bits` bits, from bit `lowest` on.
+    /// The pairs of place and position in ascending order. They may be in it already but for `bits` bits, from bit `lowest` on.
     #[doc(hidden)]
-    fn sorted(words: Self::Owned<u64, Ix1>, lowest: u32, bits: u32) -> Result<Self::Owned<u64, Ix1>>;
+    fn sorted(pairs: Self::Owned<u64, Ix1>, lowest: u32, bits: u32) -> Result<Self::Owned<u64, Ix1>>;
 }
 
 impl CombinesAt for Gpu {
@@ -65,13 +65,13 @@ impl CombinesAt for Gpu {
         Ok(if array.is_standard_layout() { array } else { array.to_standard_layout()? })
     }
 
-    fn sorted(mut words: GpuArray<u64, Ix1>, lowest: u32, bits: u32) -> Result<GpuArray<u64, Ix1>> {
+    fn sorted(mut pairs: GpuArray<u64, Ix1>, lowest: u32, bits: u32) -> Result<GpuArray<u64, Ix1>> {
         for bit in lowest..lowest + bits {
-            let is_clear = (&words & (1u64 << bit)).eq(0);
-            let parted = words.partition(is_clear).eval()?;
-            words = parted.into_parts().0;
+            let is_clear = (&pairs & (1u64 << bit)).eq(0);
+            let parted = pairs.partition(is_clear).eval()?;
+            pairs = parted.into_parts().0;
         }
-        Ok(words)
+        Ok(pairs)
     }
 }
 
@@ -99,10 +99,10 @@ impl CombinesAt for Host {
         Ok(value.eval()?)
     }
 
-    fn sorted(mut words: Array1<u64>, _: u32, _: u32) -> Result<Array1<u64>> {
-        if let Some(words) = words.as_slice_mut() {
-            words.par_sort_unstable();
+    fn sorted(mut pairs: Array1<u64>, _: u32, _: u32) -> Result<Array1<u64>> {
+        if let Some(pairs) = pairs.as_slice_mut() {
+            pairs.par_sort_unstable();
         }
-        Ok(words)
+        Ok(pairs)
     }
 }

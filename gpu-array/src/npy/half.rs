@@ -49,7 +49,7 @@ impl Half for f16 {
 }
 
 impl Half for bf16 {
-    /// As NumPy writes an array of `ml_dtypes.bfloat16`.
+    /// The descriptor that NumPy writes for an array of `ml_dtypes.bfloat16`.
     const DESCRIPTOR: &str = "<V2";
 
     /// NumPy itself writes `|V2` of an array that it has read from such a file.

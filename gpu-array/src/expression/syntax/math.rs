@@ -1,10 +1,11 @@
 //! Mathematical functions of arrays, views and expressions, as methods.
 //!
 //! Errors of mathematical functions are in ulp (units in the last place of the exact result). On the device they are those that the CUDA C++
-//! Programming Guide gives for its standard functions or, where an H200 with CUDA 13.0 has larger ones, these, rounded up. On the host and the emulated device most are the platform's C library's, with glibc at most 2
-//! ulp, but 3 for `tanh` and for `log10` of f32, and 4 for `cbrt` of f64. The special functions (`asinh` to `yn`) are those of the crate `libm` on the
-//! host: of f32 they are computed in f64 and rounded, so within 1 ulp, and of f64 within the bounds of the device; where zeros make errors absolute,
-//! the method says what holds instead. The emulated device has the C library's, within the bounds of the device, but 8 ulp for `gamma` of f32.
+//! Programming Guide gives for its standard functions or, where an H200 with CUDA 13.0 has larger ones, these, rounded up. On the host and the
+//! emulated device most are the platform's C library's, with glibc at most 2 ulp, but 3 for `tanh` and for `log10` of f32, and 4 for `cbrt` of f64. The
+//! special functions (`asinh` to `yn`) are those of the crate `libm` on the host: of f32 they are computed in f64 and rounded, so within 1 ulp, and of f64
+//! within the bounds of the device; where zeros make errors absolute, the method gives the bound. The emulated device has the C library's, within the bounds
+//! of the device, but 8 ulp for `gamma` of f32.
 //!
 //! The test `precise` holds each bound against a million values of functions of higher precision, on the device and on the host.
 //!
