@@ -1,6 +1,11 @@
 //! Optional features: files of NumPy's, approx.
 
-use std::{env, fs, path::PathBuf, process};
+use std::{
+    env, fs,
+    path::PathBuf,
+    process,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use gpu_array::{
     ArrayError, Complex, GpuArray, GpuArray1, GpuArray2, NpyElement, bf16, f16,
@@ -25,8 +30,11 @@ pub const WITH_NUMPY: &[Test<Device>] = tests![files_of_16_bits_are_numpys];
 struct Scratch(PathBuf);
 
 impl Scratch {
+    /// A file that no other test of the process has, which may run at the same time.
     fn new(name: &str) -> Self {
-        Self(env::temp_dir().join(format!("gpu-array-{}-{name}", process::id())))
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(env::temp_dir().join(format!("gpu-array-{}-{number}-{name}", process::id())))
     }
 }
 
