@@ -51,7 +51,7 @@
 //! in `gpu-sparse`, kernels from strings in `gpu-algos` (`kernels`) and `gpu-driver`.
 //!
 //! # From NumPy and CuPy
-//! The file `NUMPY.md` of the crate has some 490 lines more, each with a test.
+//! The file `NUMPY.md` of the crate has some 510 lines more, each with a test.
 //!
 //! | NumPy, CuPy | here |
 //! |---|---|

@@ -72,6 +72,7 @@ fn main() -> ExitCode {
     // The longest test comes first: at the end it would run alone.
     Suite::new()
         .group("numpy", numpy::python(), "GPU_TESTS", lines::TESTS)
+        .group("numpy", testkit::python(&["numpy", "scipy"]), "GPU_TESTS", lines::OF_SCIPY)
         .group("numpy", Ok::<_, String>(()), "", lines::PAGE)
         .group("numpy", numpy::python(), "GPU_TESTS", numpy::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions::TESTS)

@@ -213,3 +213,28 @@ pub fn types(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "x.astype(np.float32)  # exact in bfloat16" => x.cast::<bf16>().cast::<f32>();
     }
 }
+
+pub fn special(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) {
+    lines! { lines, gpu, host, "Special functions, of SciPy", [x y u k f];
+        "special.erf(x)" => x.erf();
+        "special.erfc(x)" => x.erfc();
+        "special.erf(f)" => f.erf();
+        "special.gamma(y)" => y.gamma();
+        "special.gammaln(y)" => y.log_gamma();
+        "special.gammaln(u)" => u.log_gamma();
+        "special.j0(x)" => x.j0();
+        "special.j1(x)" => x.j1();
+        "special.jn(3, x)" => x.jn(3);
+        "special.y0(y)" => y.y0();
+        "special.y1(y)" => y.y1();
+        "special.yn(3, y)" => y.yn(3);
+        "special.j0(k)" => k.j0();
+        "special.expit(x)" => 1 / (1 + (-x).exp());
+        "special.logit(y / 5)" => (y / 5 / (1 - y / 5)).log();
+        "special.ndtr(x)" => 0.5 * (-x * 0.5f64.sqrt()).erfc();
+        "special.xlogy(x, y)" => where_(x.eq(0), 0, x * y.log());
+        "special.softmax(x, axis=1)" => (x - x.max().axis(Axis(1)).keep_dims()).exp()
+            / (x - x.max().axis(Axis(1)).keep_dims()).exp().sum().axis(Axis(1)).keep_dims();
+        "special.logsumexp(x, axis=0)" => x.max().axis(Axis(0)) + (x - x.max().axis(Axis(0))).exp().sum().axis(Axis(0)).into_expr().log();
+    }
+}

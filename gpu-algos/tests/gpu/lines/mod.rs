@@ -27,6 +27,7 @@ use ndarray::{Array, Array1, Array2, Dimension, Ix1, Ix2, array};
 use testkit::{Outcome, Test, ensure, tests};
 
 pub const TESTS: &[Test<Python>] = tests![lines_agree_with_numpy];
+pub const OF_SCIPY: &[Test<Python>] = tests![lines_agree_with_scipy];
 pub const PAGE: &[Test<()>] = tests![the_page_has_every_line];
 
 type Python = PathBuf;
@@ -321,15 +322,32 @@ fn all(gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) -> Lines {
     lines
 }
 
+/// Lines whose counterparts are in `scipy.special`.
+fn of_scipy(gpu: Option<&OnDevice>, host: Option<&OnHost<'_>>) -> Lines {
+    let mut lines = Lines::default();
+    elementwise::special(&mut lines, gpu, host);
+    lines
+}
+
 fn lines_agree_with_numpy(python: &Python) -> Outcome {
+    agree(python, "", all)
+}
+
+fn lines_agree_with_scipy(python: &Python) -> Outcome {
+    agree(python, "from scipy import special", of_scipy)
+}
+
+/// Lets Python compare the values of lines on a device and on the host with its own.
+fn agree(python: &Python, imports: &str, of: fn(Option<&OnDevice>, Option<&OnHost<'_>>) -> Lines) -> Outcome {
     let device = Device::for_tests()?;
     let arrays = Arrays::new();
     let (gpu, host) = (arrays.on(&device)?, arrays.on_host());
-    let lines = all(Some(&gpu), Some(&host));
+    let lines = of(Some(&gpu), Some(&host));
     ensure!(lines.failed.is_empty(), "{}", lines.failed.join("\n"));
-    let script = format!("{}\n{}\n{}\nfinish()\n", include_str!("check.py"), arrays.script(), lines.script);
-    let mut child =
-        Command::new(python).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let check = include_str!("check.py");
+    let script = format!("{check}\n{imports}\n{}\n{}\nfinish()\n", arrays.script(), lines.script);
+    let pipe = Stdio::piped;
+    let mut child = Command::new(python).arg("-").stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn()?;
     child.stdin.take().ok_or("no pipe")?.write_all(script.as_bytes())?;
     let output = child.wait_with_output()?;
     let told = String::from_utf8_lossy(&output.stdout);
@@ -343,8 +361,8 @@ const HEAD: &str = "# From NumPy to here
 
 Each line of NumPy with ours. `x`, `y` and the like are arrays by reference: `&GpuArray` on a device, or `&host(&array)`, an expression of an array on the
 host, for which the same text computes the same. `.eval()?` makes an array of a value, on a device or as ndarray's `Array`; without it the value goes into
-a larger one, and all is one kernel. The lines come from `gpu-algos/tests/gpu/lines`, whose test `lines_agree_with_numpy` evaluates each on a device, on the
-host (but for those that say *on a device*) and by NumPy, and compares types, shapes and values: integers exactly, floats within 16 units in the last place
+a larger one, and all is one kernel. The lines come from `gpu-algos/tests/gpu/lines`, whose tests `lines_agree_with_numpy` and `…_with_scipy` evaluate each on a
+device, on the host (but for those that say *on a device*) and by NumPy or SciPy, and compare types, shapes and values: integers exactly, floats within 16 units in the last place
 of the greatest value.
 
 Where a line has `?` it gives an array at once. [PYCUDA.md](PYCUDA.md) has the tests of PyCUDA.
@@ -366,9 +384,9 @@ the `unique` of CUB and Thrust, the first value of each run of equal neighbours:
 with replacement `take(&x, &rng.gen_range(&device, n, 0..len)?, Outside::Wrap)` |
 ";
 
-fn page(lines: &Lines) -> String {
+fn page(all: &[Lines]) -> String {
     let mut text = HEAD.to_owned();
-    for (title, lines) in &lines.page {
+    for (title, lines) in all.iter().flat_map(|lines| &lines.page) {
         let _ = write!(text, "\n## {title}\n\n| NumPy | here |\n|---|---|\n");
         for (numpy, ours) in lines {
             let _ = writeln!(text, "| `{}` | `{}` |", numpy.replace('|', "\\|"), ours.replace('|', "\\|"));
@@ -379,7 +397,7 @@ fn page(lines: &Lines) -> String {
 
 fn the_page_has_every_line(_: &()) -> Outcome {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../gpu-array/NUMPY.md");
-    let page = page(&all(None, None));
+    let page = page(&[all(None, None), of_scipy(None, None)]);
     if env::var("GPU_NUMPY_PAGE").is_ok_and(|value| value == "write") {
         fs::write(&path, &page)?;
     }
