@@ -62,7 +62,7 @@ impl<T: Element, D: Dimension, P: Selects> Masked<'_, T, D, P> {
     }
 
     /// Computes the selected values into the first elements of an existing array or view, and their number into `count`, as
-    /// [`Selection::write_into`] does. Does not wait, and allocates nothing.
+    /// [`Selection::write_into`] does. On a GPU it does not wait, and allocates nothing.
     ///
     /// # Errors
     /// As [`Selection::write_into`].

@@ -7,7 +7,7 @@
 //! 2. Pairs of place and position, a word each, are sorted: on a GPU by a stable [`partition`](crate::Select::partition) for each bit of the places, from
 //!    the lowest on.
 //! 3. A scan by key combines the values of each place, in the order of their positions ([`Scan::by_key`](crate::Scan::by_key)).
-//! 4. Elements and results are combined, and written by [`put`](gpu_array::GpuArray::put). Of the results of a place the last stays, which is that of all
+//! 4. Elements and results are combined, and written by [`put`](gpu_array::GpuArray::put), which waits too. Of the results of a place the last stays, which is that of all
 //!    its values.
 
 mod combination;
@@ -42,7 +42,7 @@ pub use place::CombinesAt;
 /// another.
 ///
 /// # Cost
-/// On a GPU for sums and extremes of integers of 32 and 64 bits two launches, and a wait for the check of the indices. For others a wait, a launch for
+/// On a GPU for sums and extremes of integers of 32 and 64 bits two launches, and a wait for the check of the indices. For others two waits, for that check and for the one of `put`, a launch for
 /// each bit of the greatest place, which reads 16 bytes for each index and writes 8, and about eight more; scratch memory of about 60 bytes for each
 /// index. On the host indices are sorted.
 ///
@@ -187,6 +187,8 @@ pub trait WriteAt<T: Element, D: Dimension>: ArrayMut<T, D, Backend: CombinesAt>
         M: IntoExpr<'a, Elem = bool, Backend = Self::Backend>,
         V: IntoExpr<'a, Elem = T, Dim = Ix1, Backend = Self::Backend>,
     {
+        // The error of an operator on the array comes first, and so does a refusal of its waits.
+        Self::Backend::check_target("assign_selected", self.as_view_mut())?;
         let shape = self.as_expr().shape()?;
         let mask = Self::Backend::eval_beside(&mask.into_expr().broadcast(IxDyn(&shape)), &self.as_expr())?;
         let (mask, values) = (Self::Backend::owned_expr(mask), values.into_expr());

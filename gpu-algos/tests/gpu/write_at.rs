@@ -423,5 +423,17 @@ fn selected_elements_take_values_in_order(device: &Device) -> Outcome {
     ensure_eq!(x, array![1, 2]);
     x.assign_selected(host(&array![true]), host(&array![3, 4]))?;
     ensure_eq!(x, array![3, 4]);
+    // The error of an operator comes first, also where nothing is selected; a capture goes on.
+    let stream = Stream::new(device)?;
+    let mut x = GpuArray::from_ndarray(&stream, &x)?;
+    let (mask, none) = (GpuArray::from_vec(&stream, vec![false, false])?, GpuArray::<i32, Ix1>::zeros(&stream, 0)?);
+    let (graph, ()) = stream.capture(|| match x.assign_selected(&mask, &none) {
+        Err(AlgoError::Driver(DriverError::InCapture { op: "assign_selected" })) => Ok(()),
+        other => other.and(Err(AlgoError::Empty { op: "no refusal" })),
+    })?;
+    drop(graph);
+    x += &GpuArray::<i32, _>::zeros(&stream, 3)?;
+    let told = x.assign_selected(&mask, &none);
+    ensure!(matches!(told, Err(AlgoError::Array(ArrayError::Operator { op: "+=", .. }))), "{told:?}");
     Ok(())
 }

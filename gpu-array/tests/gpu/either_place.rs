@@ -2,11 +2,11 @@
 
 use gpu_array::{
     ArrayError, ArrayMut, GpuArray, Result, concatenate,
-    expression::{Backend, Expr, Gpu, Host, host},
+    expression::{Backend, Expr, Gpu, Host, host, promoted, roll},
     hstack, meshgrid, stack, vstack,
 };
 use gpu_driver::Device;
-use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Ix1, Ix2, Ix3, IxDyn, MeshIndex, array, s};
+use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Ix1, Ix2, Ix3, IxDyn, MeshIndex, arr0, array, s};
 use testkit::{Layout, Outcome, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
@@ -307,6 +307,15 @@ fn parts_of_values_are_told(_: &Device) -> Outcome {
     for error in [twice.t().eval().err(), twice.split(Axis(0), 2).err(), twice.split_at(Axis(0), 1).err()] {
         ensure!(matches!(error, Some(ArrayError::NotAnArray { .. })), "{error:?}");
     }
+    let rolled = x.clone().update(|x| roll(x, 1, Axis(0))).err();
+    ensure!(matches!(rolled, Some(ArrayError::NotAnArray { .. })), "{rolled:?}");
+    // An operand has the axes that its type says.
+    let row = array![5, 6, 7];
+    let wide = promoted::<i32, Ix2, Host, _>(host(&row));
+    ensure_eq!(wide.t().eval()?, array![[5], [6], [7]]);
+    let nine = arr0(9);
+    let one = promoted::<i32, Ix1, Host, _>(host(&nine));
+    ensure_eq!(meshgrid([one], MeshIndex::IJ)?[0].eval()?, array![9]);
     Ok(())
 }
 

@@ -146,6 +146,16 @@ impl Leaf<'_> {
         }
     }
 
+    /// The same elements with axes of length 1 in front, so that there are that many at least.
+    pub(crate) fn with_rank(&self, rank: usize) -> Self {
+        let mut wide = self.clone();
+        while wide.shape.len() < rank {
+            wide.shape.insert(0, 1);
+            wide.strides.insert(0, 0);
+        }
+        wide
+    }
+
     /// The array in host memory that it reads, of elements of the type `T`.
     pub(crate) fn host_array<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         let view = match &self.memory {

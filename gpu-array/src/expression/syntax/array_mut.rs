@@ -61,7 +61,7 @@ pub trait ArrayMut<T: Element, D: Dimension> {
         M: IntoExpr<'a, Elem = bool, Backend = Self::Backend>,
         V: Rhs<'a, T, D, Self::Backend, Promoted = T>;
 
-    /// Overwrites the array with a function of itself and others: [`GpuArray::update`].
+    /// Overwrites the array with a function of itself and others: [`GpuArray::update`]. Functions of arrays alone, such as `roll`, do not take the array here.
     ///
     /// # Cost
     /// On the host a copy of the array besides the value.
@@ -173,7 +173,9 @@ impl<T: Element, D: Dimension, S: DataMut<Elem = T>> ArrayMut<T, D> for ArrayBas
     where
         R: IntoExpr<'s, Elem = T, Backend = Host>,
     {
-        let value = function(host_owned(self.to_owned())).into_expr().value;
+        // Not as an array: on a GPU it is none either.
+        let own = Value::unary(Op::Copy, T::DTYPE, host_owned(self.to_owned()).value);
+        let value = function(Expr::of(own)).into_expr().value;
         job::assign_on_host(self.view_mut(), &value)
     }
 

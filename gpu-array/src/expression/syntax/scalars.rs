@@ -17,7 +17,12 @@ use crate::{
 pub fn promoted<'a, T: Element, D: Dimension, P: Backend, R: Rhs<'a, T, D, P>>(
     right: R,
 ) -> Expr<'a, R::Promoted, R::Dim, P> {
-    Expr::of(right.into_promoted().0)
+    let (value, rank) = (right.into_promoted().0, R::Dim::NDIM.unwrap_or(0));
+    // An array of fewer axes gets those that the type says.
+    Expr::of(match &value {
+        Value::Leaf(leaf) if leaf.shape.len() < rank => Value::leaf(leaf.with_rank(rank)),
+        _ => value,
+    })
 }
 
 impl<T: Element, D: Dimension, P: Backend> Rhs<'_, T, D, P> for T {
