@@ -7,8 +7,8 @@
 //! 2. Pairs of place and position, a word each, are sorted: on a GPU by a stable [`partition`](crate::Select::partition) for each bit of the places, from
 //!    the lowest on.
 //! 3. A scan by key combines the values of each place, in the order of their positions ([`Scan::by_key`](crate::Scan::by_key)).
-//! 4. Elements and results are combined, and written by [`put`](gpu_array::GpuArray::put), which waits too. Of the results of a place the last stays, which is that of all
-//!    its values.
+//! 4. Elements and results are combined, and written by [`put`](gpu_array::GpuArray::put), which waits too. Of the results of a place the last stays, which
+//!    is that of all its values.
 
 mod combination;
 mod place;
@@ -42,9 +42,9 @@ pub use place::CombinesAt;
 /// another.
 ///
 /// # Cost
-/// On a GPU for sums and extremes of integers of 32 and 64 bits two launches, and a wait for the check of the indices. For others two waits, for that check and for the one of `put`, a launch for
-/// each bit of the greatest place, which reads 16 bytes for each index and writes 8, and about eight more; scratch memory of about 60 bytes for each
-/// index. On the host indices are sorted.
+/// On a GPU for sums and extremes of integers of 32 and 64 bits two launches, and a wait for the check of the indices. For others two waits, for that check
+/// and for the one of `put`, a launch for each bit of the greatest place, which reads 16 bytes for each index and writes 8, and about eight more; scratch
+/// memory of about 60 bytes for each index. On the host indices are sorted.
 ///
 /// # Errors
 /// `Array` with `OutOfBounds`, with the first wrong index and its number: then nothing is written. `Array` with the errors of

@@ -146,7 +146,7 @@ impl Leaf<'_> {
         }
     }
 
-    /// The same elements with axes of length 1 in front, so that there are that many at least.
+    /// Its elements with axes of length 1 in front, so that there are that many at least.
     pub(crate) fn with_rank(&self, rank: usize) -> Self {
         let mut wide = self.clone();
         while wide.shape.len() < rank {
