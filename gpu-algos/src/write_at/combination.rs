@@ -1,8 +1,11 @@
 //! Values that are combined with the elements at indices: their order, and the steps from a call to its launches.
 
 use gpu_array::{
-    ArrayError, ArrayMut, DType, Element, Integer,
-    expression::{Backend, Expr, IntoExpr, Outside, PutOperation, Rhs, gather, index, promoted, take, where_},
+    ArrayError, ArrayMut, Element, Integer,
+    expression::{
+        Backend, Expr, IntoExpr, Outside, PutOperation, Rhs, gather, index, indices_as_i64, promoted, take,
+        unravel_index, where_,
+    },
 };
 use ndarray::{Axis, Dimension, Ix1, IxDyn};
 
@@ -37,14 +40,16 @@ impl<T: Element, S: Element, P: CombinesAt> Combination<T, S, P> {
         V: Rhs<'a, T, I::Dim, P, Promoted = T>,
     {
         let (indices, values) = (indices.into_expr().into_dyn(), promoted::<T, I::Dim, P, V>(values).into_dyn());
-        if let Some(operation) = self.atomic.filter(|_| P::IS_ATOMIC && is_atomic(T::DTYPE)) {
-            return P::combine_atomically(self.op, operation, target.as_view_mut(), &indices, &values);
+        let combined = |operation| P::combine_atomically(self.op, operation, target.as_view_mut(), &indices, &values);
+        if let Some(done) = self.atomic.and_then(combined) {
+            return done;
         }
         // The error of an operator on the target comes first.
-        P::check_target(self.op, target.as_view_mut())?;
-        let (shape, len) = (indices.shape()?, target.as_expr().shape()?.iter().product());
-        let values = flat(&values.broadcast(IxDyn(&shape)), target)?;
-        let indices = flat(&as_i64(&indices), target)?;
+        let home = P::checked_home(self.op, target.as_view_mut())?;
+        let (shape, of_target) = (indices.shape()?, target.as_expr().shape()?);
+        let len = of_target.iter().product();
+        let values = flat(&values.broadcast(IxDyn(&shape)), &home)?;
+        let indices = flat(&indices_as_i64(&indices), &home)?;
         let count = shape.iter().product();
         if count == 0 {
             return Ok(());
@@ -53,7 +58,8 @@ impl<T: Element, S: Element, P: CombinesAt> Combination<T, S, P> {
         let [places, positions] = self.in_order(&indices, count, len)?;
         let results = (self.scan)(take(values, positions, Outside::Clip), &places).eval()?;
         let results = P::owned_expr(results).cast::<T>();
-        let new = (self.combine)(at_places(&target.as_expr(), &places, count)?, results).eval()?;
+        let elements = gather(target.as_expr(), &unravel_index(&places, IxDyn(&of_target)), Outside::Clip);
+        let new = (self.combine)(elements.broadcast(count), results).eval()?;
         Ok(target.put(&places, P::owned_expr(new))?)
     }
 
@@ -86,47 +92,14 @@ impl<T: Element, S: Element, P: CombinesAt> Combination<T, S, P> {
     }
 }
 
-/// Whether atomic operations combine integers of a type.
-fn is_atomic(dtype: DType) -> bool {
-    matches!(dtype, DType::I32 | DType::U32 | DType::I64 | DType::U64)
-}
-
-/// The values in C order along one axis, as an array beside the target.
-fn flat<'x, T: Element, U: Element, D: Dimension, P: CombinesAt>(
-    values: &Expr<'_, T, IxDyn, P>,
-    target: &(impl ArrayMut<U, D, Backend = P> + ?Sized),
-) -> Result<Flat<'x, T, P>> {
-    let array = P::owned_expr(P::eval_beside(values, &target.as_expr())?);
+/// The values in C order along one axis, as an array at a place.
+fn flat<'x, T: Element, P: CombinesAt>(values: &Expr<'_, T, IxDyn, P>, home: &P::Home) -> Result<Flat<'x, T, P>> {
+    let array = P::owned_expr(P::eval_at(values, home)?);
     let len: usize = array.shape()?.iter().product();
     Ok(array.reshape(len)?)
-}
-
-/// Indices of any integer type; one above 2^63 - 1 counts as that, which no array has.
-fn as_i64<'a, I: Integer, D: Dimension, P: Backend>(indices: &Expr<'a, I, D, P>) -> Expr<'a, i64, D, P> {
-    if I::DTYPE == DType::U64 {
-        return indices.cast::<u64>().minimum(i64::MAX as u64).cast::<i64>();
-    }
-    indices.cast::<i64>()
 }
 
 /// Bits of the numbers below `count`.
 fn bits_below(count: usize) -> u32 {
     usize::BITS - count.saturating_sub(1).leading_zeros()
-}
-
-/// The elements of an array at places that count in C order.
-fn at_places<'a, T: Element, D: Dimension, P: Backend>(
-    array: &Expr<'a, T, D, P>,
-    places: &Flat<'a, i64, P>,
-    count: usize,
-) -> Result<Flat<'a, T, P>> {
-    let shape = array.shape()?;
-    let mut distance = 1;
-    let mut along: Vec<Flat<'a, i64, P>> = Vec::with_capacity(shape.len());
-    for &length in shape.iter().rev() {
-        along.push(places.floor_divide(distance) % length.max(1) as i64);
-        distance *= length.max(1) as i64;
-    }
-    along.reverse();
-    Ok(gather(array, &along, Outside::Clip).broadcast(count))
 }

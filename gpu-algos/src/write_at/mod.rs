@@ -28,6 +28,30 @@ use crate::{
 
 pub use place::CombinesAt;
 
+/// Methods that combine elements with values at indices. Each has the bounds of its element type, the type of the combined values of a place, the operation on
+/// integers of 32 and 64 bits where that is atomic, the scan that combines the values, and the function of an element and all values of its place.
+macro_rules! combinations {
+    ($($(#[$doc:meta])* fn $name:ident where $bound:ident + $other:ident, $of:ty, $atomic:expr, $scan:expr, $combine:expr;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Errors
+            /// Those of [`WriteAt`].
+            fn $name<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
+            where
+                T: $bound + $other,
+                Self::Backend: Reduces<T>,
+                I: IntoExpr<'a, Elem: Integer, Backend = Self::Backend>,
+                V: Rhs<'a, T, I::Dim, Self::Backend, Promoted = T>,
+            {
+                let (op, atomic) = (stringify!($name), $atomic);
+                let of = Combination::<T, $of, Self::Backend> { op, atomic, scan: $scan, combine: $combine };
+                of.run(self, indices, values)
+            }
+        )*
+    };
+}
+
 /// Writes at flat indices or where a mask is true, for arrays and views of either place.
 ///
 /// The methods `…_at` are NumPy's `ufunc.at`: `x[indices[k]] = operation(x[indices[k]], values[k])` for each k, also where indices are repeated. Flat
@@ -67,107 +91,25 @@ pub use place::CombinesAt;
 /// # Ok::<(), gpu_algos::AlgoError>(())
 /// ```
 pub trait WriteAt<T: Element, D: Dimension>: ArrayMut<T, D, Backend: CombinesAt> {
-    /// Adds values to the elements at flat indices: NumPy's `add.at(x.reshape(-1), indices, values)`.
-    ///
-    /// # Errors
-    /// Those of [`WriteAt`].
-    #[doc(alias("scatter_add", "index_add", "np.add.at", "bincount", "histogram"))]
-    fn add_at<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
-    where
-        T: Summable + Numeric,
-        Self::Backend: Reduces<T>,
-        I: IntoExpr<'a, Elem: Integer, Backend = Self::Backend>,
-        V: Rhs<'a, T, I::Dim, Self::Backend, Promoted = T>,
-    {
-        let of = Combination::<T, T::Sum, Self::Backend> {
-            op: "add_at",
-            atomic: Some(PutOperation::Sum),
-            scan: |values, places| values.cumsum().by_key(places).accumulate_f64(),
-            combine: |element, sum| element + sum,
-        };
-        of.run(self, indices, values)
-    }
-
-    /// Subtracts values from the elements at flat indices: `subtract.at`. The sum of a place's values is subtracted at once.
-    ///
-    /// # Errors
-    /// Those of [`WriteAt`].
-    fn subtract_at<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
-    where
-        T: Summable + Numeric,
-        Self::Backend: Reduces<T>,
-        I: IntoExpr<'a, Elem: Integer, Backend = Self::Backend>,
-        V: Rhs<'a, T, I::Dim, Self::Backend, Promoted = T>,
-    {
-        let of = Combination::<T, T::Sum, Self::Backend> {
-            op: "subtract_at",
-            atomic: None,
-            scan: |values, places| values.cumsum().by_key(places).accumulate_f64(),
-            combine: |element, sum| element - sum,
-        };
-        of.run(self, indices, values)
-    }
-
-    /// Multiplies the elements at flat indices by values: `multiply.at`.
-    ///
-    /// # Errors
-    /// Those of [`WriteAt`].
-    fn multiply_at<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
-    where
-        T: Summable + Numeric,
-        Self::Backend: Reduces<T>,
-        I: IntoExpr<'a, Elem: Integer, Backend = Self::Backend>,
-        V: Rhs<'a, T, I::Dim, Self::Backend, Promoted = T>,
-    {
-        let of = Combination::<T, T::Sum, Self::Backend> {
-            op: "multiply_at",
-            atomic: None,
-            scan: |values, places| values.cumprod().by_key(places).accumulate_f64(),
-            combine: |element, product| element * product,
-        };
-        of.run(self, indices, values)
-    }
-
-    /// Leaves the lesser of the element at each flat index and its values, or NaN where one is: `minimum.at`.
-    ///
-    /// # Errors
-    /// Those of [`WriteAt`].
-    #[doc(alias("scatter_min", "fmin_at"))]
-    fn minimum_at<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
-    where
-        T: Ordered + Number,
-        Self::Backend: Reduces<T>,
-        I: IntoExpr<'a, Elem: Integer, Backend = Self::Backend>,
-        V: Rhs<'a, T, I::Dim, Self::Backend, Promoted = T>,
-    {
-        let of = Combination::<T, T, Self::Backend> {
-            op: "minimum_at",
-            atomic: Some(PutOperation::Minimum),
-            scan: |values, places| values.cummin().by_key(places),
-            combine: |element, least| element.minimum(least),
-        };
-        of.run(self, indices, values)
-    }
-
-    /// Leaves the greater of the element at each flat index and its values, or NaN where one is: `maximum.at`.
-    ///
-    /// # Errors
-    /// Those of [`WriteAt`].
-    #[doc(alias("scatter_max", "fmax_at"))]
-    fn maximum_at<'a, I, V>(&mut self, indices: I, values: V) -> Result<()>
-    where
-        T: Ordered + Number,
-        Self::Backend: Reduces<T>,
-        I: IntoExpr<'a, Elem: Integer, Backend = Self::Backend>,
-        V: Rhs<'a, T, I::Dim, Self::Backend, Promoted = T>,
-    {
-        let of = Combination::<T, T, Self::Backend> {
-            op: "maximum_at",
-            atomic: Some(PutOperation::Maximum),
-            scan: |values, places| values.cummax().by_key(places),
-            combine: |element, greatest| element.maximum(greatest),
-        };
-        of.run(self, indices, values)
+    combinations! {
+        /// Adds values to the elements at flat indices: NumPy's `add.at(x.reshape(-1), indices, values)`.
+        #[doc(alias("scatter_add", "index_add", "np.add.at", "bincount", "histogram"))]
+        fn add_at where Summable + Numeric, T::Sum, Some(PutOperation::Sum),
+            |values, places| values.cumsum().by_key(places).accumulate_f64(), |element, sum| element + sum;
+        /// Subtracts values from the elements at flat indices: `subtract.at`. The sum of a place's values is subtracted at once.
+        fn subtract_at where Summable + Numeric, T::Sum, None,
+            |values, places| values.cumsum().by_key(places).accumulate_f64(), |element, sum| element - sum;
+        /// Multiplies the elements at flat indices by values: `multiply.at`.
+        fn multiply_at where Summable + Numeric, T::Sum, None,
+            |values, places| values.cumprod().by_key(places).accumulate_f64(), |element, product| element * product;
+        /// Leaves the lesser of the element at each flat index and its values, or NaN where one is: `minimum.at`.
+        #[doc(alias("scatter_min", "fmin_at"))]
+        fn minimum_at where Ordered + Number, T, Some(PutOperation::Minimum),
+            |values, places| values.cummin().by_key(places), |element, least| element.minimum(least);
+        /// Leaves the greater of the element at each flat index and its values, or NaN where one is: `maximum.at`.
+        #[doc(alias("scatter_max", "fmax_at"))]
+        fn maximum_at where Ordered + Number, T, Some(PutOperation::Maximum),
+            |values, places| values.cummax().by_key(places), |element, greatest| element.maximum(greatest);
     }
 
     /// Overwrites the elements at which a mask is true with values, one for each of them in C order: NumPy's `x[mask] = values`.
@@ -188,9 +130,9 @@ pub trait WriteAt<T: Element, D: Dimension>: ArrayMut<T, D, Backend: CombinesAt>
         V: IntoExpr<'a, Elem = T, Dim = Ix1, Backend = Self::Backend>,
     {
         // The error of an operator on the array comes first, and so does a refusal of its waits.
-        Self::Backend::check_target("assign_selected", self.as_view_mut())?;
+        let home = Self::Backend::checked_home("assign_selected", self.as_view_mut())?;
         let shape = self.as_expr().shape()?;
-        let mask = Self::Backend::eval_beside(&mask.into_expr().broadcast(IxDyn(&shape)), &self.as_expr())?;
+        let mask = Self::Backend::eval_at(&mask.into_expr().broadcast(IxDyn(&shape)), &home)?;
         let (mask, values) = (Self::Backend::owned_expr(mask), values.into_expr());
         let (expected, got) = (mask.count().get()?, values.shape()?[0]);
         if usize::try_from(expected) != Ok(got) {
@@ -201,7 +143,7 @@ pub trait WriteAt<T: Element, D: Dimension>: ArrayMut<T, D, Backend: CombinesAt>
             return Ok(());
         }
         let numbers = Self::Backend::owned_expr(mask.cumsum().exclusive().eval()?);
-        let values = Self::Backend::owned_expr(Self::Backend::eval_beside(&values, &self.as_expr())?);
+        let values = Self::Backend::owned_expr(Self::Backend::eval_at(&values, &home)?);
         let dim: D = dim_of("assign_selected", &shape)?;
         let chosen = take(values, numbers.reshape(dim)?, Outside::Clip);
         Ok(self.assign_where(mask, chosen)?)

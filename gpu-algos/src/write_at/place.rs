@@ -1,9 +1,9 @@
 //! The two places where values are combined at indices.
 
 use gpu_array::{
-    ArrayError, Element, GpuArray, GpuViewMut, Integer,
+    Element, GpuArray, GpuViewMut, Integer,
     expression::{Expr, Gpu, Host, PutOperation, put_combine},
-    gpu_driver::DriverError,
+    gpu_driver::{DriverError, Stream},
 };
 use ndarray::{Array, Array1, ArrayViewMut, Dimension, Ix1, IxDyn};
 use rayon::slice::ParallelSliceMut;
@@ -12,9 +12,10 @@ use crate::{Result, reduce::Reduces, select::Select};
 
 /// A place where values are combined at indices: [`Gpu`] or [`Host`].
 pub trait CombinesAt: Reduces<i64> + Reduces<bool> {
-    /// Whether it combines integers by atomic operations.
+    /// The home of new arrays: a stream of a GPU.
     #[doc(hidden)]
-    const IS_ATOMIC: bool;
+    type Home;
+    /// Combines integers by atomic operations; None where there are none for the place or the type.
     #[doc(hidden)]
     fn combine_atomically<T: Element, D: Dimension, I: Integer>(
         op: &'static str,
@@ -22,23 +23,20 @@ pub trait CombinesAt: Reduces<i64> + Reduces<bool> {
         target: Self::ViewMut<'_, T, D>,
         indices: &Expr<'_, I, IxDyn, Self>,
         values: &Expr<'_, T, IxDyn, Self>,
-    ) -> Result<()>;
-    /// Checks that the elements of an array can be read and written now.
+    ) -> Option<Result<()>>;
+    /// The home of an array, whose elements can be read and written now.
     #[doc(hidden)]
-    fn check_target<T: Element, D: Dimension>(op: &'static str, target: Self::ViewMut<'_, T, D>) -> Result<()>;
-    /// The value as a new array in C order at the place of another.
+    fn checked_home<T: Element, D: Dimension>(op: &'static str, target: Self::ViewMut<'_, T, D>) -> Result<Self::Home>;
+    /// The value as a new array in C order.
     #[doc(hidden)]
-    fn eval_beside<T: Element, D: Dimension, U: Element, E: Dimension>(
-        value: &Expr<'_, T, D, Self>,
-        other: &Expr<'_, U, E, Self>,
-    ) -> Result<Self::Owned<T, D>>;
+    fn eval_at<T: Element, D: Dimension>(value: &Expr<'_, T, D, Self>, home: &Self::Home) -> Result<Self::Owned<T, D>>;
     /// The pairs of place and position in ascending order. They may be in it already but for `bits` bits, from bit `lowest` on.
     #[doc(hidden)]
     fn sorted(pairs: Self::Owned<u64, Ix1>, lowest: u32, bits: u32) -> Result<Self::Owned<u64, Ix1>>;
 }
 
 impl CombinesAt for Gpu {
-    const IS_ATOMIC: bool = true;
+    type Home = Stream;
 
     fn combine_atomically<T: Element, D: Dimension, I: Integer>(
         op: &'static str,
@@ -46,22 +44,17 @@ impl CombinesAt for Gpu {
         mut target: GpuViewMut<'_, T, D>,
         indices: &Expr<'_, I, IxDyn>,
         values: &Expr<'_, T, IxDyn>,
-    ) -> Result<()> {
-        Ok(put_combine(op, operation, &mut target, indices, values)?)
+    ) -> Option<Result<()>> {
+        operation.takes(T::DTYPE).then(|| Ok(put_combine(op, operation, &mut target, indices, values)?))
     }
 
-    fn check_target<T: Element, D: Dimension>(op: &'static str, mut target: GpuViewMut<'_, T, D>) -> Result<()> {
-        if target.lower_mut()?.home.is_capturing()? {
-            return Err(DriverError::InCapture { op }.into());
-        }
-        Ok(())
+    fn checked_home<T: Element, D: Dimension>(op: &'static str, mut target: GpuViewMut<'_, T, D>) -> Result<Stream> {
+        let home = target.lower_mut()?.home;
+        if home.is_capturing()? { Err(DriverError::InCapture { op }.into()) } else { Ok(home.clone()) }
     }
 
-    fn eval_beside<T: Element, D: Dimension, U: Element, E: Dimension>(
-        value: &Expr<'_, T, D>,
-        other: &Expr<'_, U, E>,
-    ) -> Result<GpuArray<T, D>> {
-        let array = value.eval_on(other.lower_deferred()?.stream()?.clone())?;
+    fn eval_at<T: Element, D: Dimension>(value: &Expr<'_, T, D>, home: &Stream) -> Result<GpuArray<T, D>> {
+        let array = value.eval_on(home)?;
         Ok(if array.is_standard_layout() { array } else { array.to_standard_layout()? })
     }
 
@@ -76,26 +69,23 @@ impl CombinesAt for Gpu {
 }
 
 impl CombinesAt for Host {
-    const IS_ATOMIC: bool = false;
+    type Home = ();
 
     fn combine_atomically<T: Element, D: Dimension, I: Integer>(
-        op: &'static str,
+        _: &'static str,
         _: PutOperation,
         _: ArrayViewMut<'_, T, D>,
         _: &Expr<'_, I, IxDyn, Self>,
         _: &Expr<'_, T, IxDyn, Self>,
-    ) -> Result<()> {
-        Err(ArrayError::Operation { name: op, dtype: T::DTYPE }.into())
+    ) -> Option<Result<()>> {
+        None
     }
 
-    fn check_target<T: Element, D: Dimension>(_: &'static str, _: ArrayViewMut<'_, T, D>) -> Result<()> {
+    fn checked_home<T: Element, D: Dimension>(_: &'static str, _: ArrayViewMut<'_, T, D>) -> Result<()> {
         Ok(())
     }
 
-    fn eval_beside<T: Element, D: Dimension, U: Element, E: Dimension>(
-        value: &Expr<'_, T, D, Self>,
-        _: &Expr<'_, U, E, Self>,
-    ) -> Result<Array<T, D>> {
+    fn eval_at<T: Element, D: Dimension>(value: &Expr<'_, T, D, Self>, (): &()) -> Result<Array<T, D>> {
         Ok(value.eval()?)
     }
 

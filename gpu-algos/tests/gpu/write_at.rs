@@ -143,7 +143,14 @@ fn indices_of_every_type_are_taken(device: &Device) -> Outcome {
     of::<u64>(device, vec![5, 99, 5])
 }
 
-fn floats_are_near_their_exact_sum_with_the_same_bits_each_time(device: &Device) -> Outcome {
+/// Indices of 37 places, values for them, and the exact sums with 1.
+struct FloatSums {
+    at: Vec<i64>,
+    values: Vec<f32>,
+    want: Array1<f64>,
+}
+
+fn float_sums() -> Result<FloatSums, AlgoError> {
     let mut rng = testkit::rng(10);
     let (n, len) = (20_011, 37);
     let at = indices(n, len, len, &mut rng);
@@ -151,20 +158,30 @@ fn floats_are_near_their_exact_sum_with_the_same_bits_each_time(device: &Device)
     let mut want = Array1::<f64>::ones(len);
     let wide: Vec<f64> = values.iter().map(|&value| value.into()).collect();
     reference::add_at(want.view_mut(), &at, &wide, |x, y| x + y)?;
-    let (at, values) = (GpuArray::from_vec(device, at)?, GpuArray::from_vec(device, values)?);
-    let mut results = Vec::new();
-    for _ in 0..3 {
-        let mut x = GpuArray::<f32, _>::ones(device, len)?;
-        x.add_at(&at, &values)?;
-        results.push(x.to_ndarray()?.mapv(f32::to_bits));
-    }
-    ensure!(results[0] == results[1] && results[1] == results[2]);
-    for (got, want) in results[0].iter().map(|&bits| f64::from(f32::from_bits(bits))).zip(want) {
-        // The sum is rounded, and so is its sum with the element.
+    Ok(FloatSums { at, values, want })
+}
+
+/// The sum is rounded, and so is its sum with the element.
+fn near_sums(got: &Array1<f32>, want: &Array1<f64>) -> Outcome {
+    for (got, want) in got.iter().map(|&got| f64::from(got)).zip(want) {
         let bound = 2.0 * f64::from(f32::EPSILON) * (want.abs() + 1.0);
         ensure!((got - want).abs() <= bound, "{got} in place of {want}");
     }
     Ok(())
+}
+
+fn floats_are_near_their_exact_sum_with_the_same_bits_each_time(device: &Device) -> Outcome {
+    let FloatSums { at, values, want } = float_sums()?;
+    let (at, values) = (GpuArray::from_vec(device, at)?, GpuArray::from_vec(device, values)?);
+    let mut results = Vec::new();
+    for _ in 0..3 {
+        let mut x = GpuArray::<f32, _>::ones(device, want.len())?;
+        x.add_at(&at, &values)?;
+        results.push(x.to_ndarray()?);
+    }
+    let bits = |x: &Array1<f32>| x.mapv(f32::to_bits);
+    ensure!(bits(&results[0]) == bits(&results[1]) && bits(&results[1]) == bits(&results[2]));
+    near_sums(&results[0], &want)
 }
 
 fn values_of_one_place_leave_others_as_they_are(device: &Device) -> Outcome {
@@ -329,19 +346,10 @@ fn each_operation_is_that_of_the_definition_at_either_place(device: &Device) -> 
 }
 
 fn sums_of_floats_on_the_host_keep_the_bound(device: &Device) -> Outcome {
-    let mut rng = testkit::rng(12);
-    let (n, len) = (20_011, 37);
-    let at = indices(n, len, len, &mut rng);
-    let values: Vec<f32> = (0..n).map(|_| rng.below(1 << 24) as f32 / 4096.0 - 2048.0).collect();
-    let mut want = Array1::<f64>::ones(len);
-    let wide: Vec<f64> = values.iter().map(|&value| value.into()).collect();
-    reference::add_at(want.view_mut(), &at, &wide, |x, y| x + y)?;
-    let mut x = Array1::<f32>::ones(len);
+    let FloatSums { at, values, want } = float_sums()?;
+    let mut x = Array1::<f32>::ones(want.len());
     x.add_at(host(&Array1::from(at)), host(&Array1::from(values)))?;
-    for (got, want) in x.iter().map(|&got| f64::from(got)).zip(want) {
-        let bound = 2.0 * f64::from(f32::EPSILON) * (want.abs() + 1.0);
-        ensure!((got - want).abs() <= bound, "{got} in place of {want}");
-    }
+    near_sums(&x, &want)?;
     // Halves and complex numbers at either place.
     let (at, ones) = (Array1::from_elem(3000, -1i8), Array1::from_elem(3000, f16::ONE));
     let z = array![Complex::new(1.0, 2.0), Complex::new(-3.0, 0.5), Complex::new(0.25, 1.0)];

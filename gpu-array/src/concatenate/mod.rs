@@ -130,7 +130,7 @@ pub fn stack<'a, A: IntoExpr<'a>>(
 pub fn hstack<'a, A: IntoExpr<'a, Dim: DimMax<Ix1>>>(
     arrays: impl IntoIterator<Item = A>,
 ) -> Result<Joined<'a, A, <A::Dim as DimMax<Ix1>>::Output>> {
-    let (arrays, ndim) = at_least(1, arrays)?;
+    let (arrays, ndim) = at_least("hstack", 1, arrays)?;
     A::Backend::join("hstack", Axis(ndim.min(2).saturating_sub(1)), &arrays, INTERNAL)
 }
 
@@ -150,7 +150,7 @@ pub fn hstack<'a, A: IntoExpr<'a, Dim: DimMax<Ix1>>>(
 pub fn vstack<'a, A: IntoExpr<'a, Dim: DimMax<Ix2>>>(
     arrays: impl IntoIterator<Item = A>,
 ) -> Result<Joined<'a, A, <A::Dim as DimMax<Ix2>>::Output>> {
-    A::Backend::join("vstack", Axis(0), &at_least(2, arrays)?.0, INTERNAL)
+    A::Backend::join("vstack", Axis(0), &at_least("vstack", 2, arrays)?.0, INTERNAL)
 }
 
 /// The expression as one of an array: itself if it is that, else of the array that its evaluation gives.
@@ -164,13 +164,14 @@ type Exprs<'a, A, E> = Vec<Expr<'a, <A as IntoExpr<'a>>::Elem, E, <A as IntoExpr
 
 /// The arrays with new axes in front, so that each has that many at least, and the number of axes of the first.
 fn at_least<'a, E: Dimension, A: IntoExpr<'a>>(
+    op: &'static str,
     ndim: usize,
     arrays: impl IntoIterator<Item = A>,
 ) -> Result<(Exprs<'a, A, E>, usize)> {
     let mut first = None;
     let mut widened = |array: A| {
         let mut expr: Expr<'a, A::Elem, IxDyn, A::Backend> = Expr::of(as_array(array)?.value);
-        let own = expr.value.as_array("vstack")?.shape.len();
+        let own = expr.value.as_array(op)?.shape.len();
         for _ in own..ndim {
             expr = expr.insert_axis(Axis(0))?;
         }

@@ -71,7 +71,7 @@ mod samples;
 mod syntax;
 
 pub use crate::layout::checked_len;
-pub use crate::put::{PutOperation, on_host as put_on_host, put_combine};
+pub use crate::put::{PutOperation, put_combine};
 pub use device::{
     Assembled, AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, Lowered, LoweredLeaf,
     LoweredTarget, MAX_AXES, PACKED, PACKS, Ready, STRIDED, divisor, loop_program, pack_bytes,
@@ -83,6 +83,6 @@ pub(crate) use syntax::as_i64;
 pub use syntax::{
     ArrayMut, Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs,
     Values, arange, complex, constant, diag, diff, diff_n, eval_all, eye, eye_of, flip, gather, host, host_owned,
-    index, linspace, linspace_without_end, outer, pad, precompile, promoted, ravel_multi_index, repeat, roll, source,
-    take, take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
+    index, indices_as_i64, linspace, linspace_without_end, outer, pad, precompile, promoted, ravel_multi_index, repeat,
+    roll, source, take, take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
 };

@@ -3,24 +3,16 @@
 use ndarray::{ArrayViewMut, Dimension};
 
 use crate::{
-    ArrayError, Element, Integer, Result,
+    Element, Integer, Result,
     expression::{Host, IntoExpr, Rhs, as_i64, job},
+    reference::place,
 };
 
-/// Calls `write(element, value)` for the element at each index, in the order of the indices; all are checked before.
-///
-/// The elements are counted in C order; a negative index counts from the end. The definition of [`GpuArray::put`](crate::GpuArray::put) and of the sums
-/// at indices.
-///
-/// # Errors
-/// `OutOfBounds` with the first wrong index and its number: then nothing is written. Those of evaluating indices and values; `Operands` for values that
-/// do not fit the indices.
-pub fn on_host<'a, T: Element, D: Dimension, I, V>(
-    op: &'static str,
+/// [`GpuArray::put`](crate::GpuArray::put) on the host: all indices are checked before the first value is written.
+pub(crate) fn put_on_host<'a, T: Element, D: Dimension, I, V>(
     mut target: ArrayViewMut<'_, T, D>,
     indices: I,
     values: V,
-    write: impl FnMut(&mut T, T),
 ) -> Result<()>
 where
     I: IntoExpr<'a, Elem: Integer, Backend = Host>,
@@ -31,31 +23,15 @@ where
     let indices = job::evaluate_in_shape::<i64>(&as_i64(&indices.value, I::Elem::DTYPE), &shape)?;
     let values = job::evaluate_in_shape::<T>(&values.into_promoted().0, &shape)?;
     let len = target.len();
-    let places = indices.iter().enumerate().map(|(number, &index)| {
-        let place = if index < 0 { index.checked_add_unsigned(len as u64) } else { Some(index) };
-        let place = place.and_then(|place| usize::try_from(place).ok()).filter(|&place| place < len);
-        place.ok_or(ArrayError::OutOfBounds { op, index, number, len })
-    });
+    let places = indices.iter().enumerate().map(|(number, &index)| place("put", index, number, len));
     let places = places.collect::<Result<Vec<usize>>>()?;
+    let write = |elements: &mut [T]| places.iter().zip(&values).for_each(|(&place, &value)| elements[place] = value);
     if let Some(elements) = target.as_slice_mut() {
-        write_each(elements, &places, &values, write);
+        write(elements);
         return Ok(());
     }
     let mut copy = target.as_standard_layout().into_owned();
-    write_each(copy.as_slice_mut().unwrap_or_default(), &places, &values, write);
+    write(copy.as_slice_mut().unwrap_or_default());
     target.assign(&copy);
     Ok(())
-}
-
-fn write_each<'v, T: Element>(
-    elements: &mut [T],
-    places: &[usize],
-    values: impl IntoIterator<Item = &'v T>,
-    mut write: impl FnMut(&mut T, T),
-) {
-    for (&place, &value) in places.iter().zip(values) {
-        if let Some(element) = elements.get_mut(place) {
-            write(element, value);
-        }
-    }
 }

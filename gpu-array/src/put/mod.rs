@@ -29,7 +29,7 @@ use crate::{
     shape::{Shape, Strides},
 };
 
-pub use host::on_host;
+pub(crate) use host::put_on_host;
 pub(crate) use launch::with_samples;
 pub use policy::PutOperation;
 

@@ -39,6 +39,11 @@ impl PutOperation {
         }
     }
 
+    /// Whether there is a kernel for integers of a type.
+    pub fn takes(self, dtype: DType) -> bool {
+        self.combined_as(dtype).is_some()
+    }
+
     /// The type as which a kernel combines integers of a type; None where no kernel does.
     pub(super) fn combined_as(self, dtype: DType) -> Option<DType> {
         let same_bits = match dtype {

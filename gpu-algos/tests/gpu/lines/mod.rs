@@ -263,41 +263,35 @@ macro_rules! lines {
 }
 pub(crate) use lines;
 
+/// The results of lines that give an array each, at one place.
+macro_rules! gave_arrays {
+    ($lines:ident, $arrays:ident, $place:literal, [$($name:ident)*]; $($numpy:literal => $ours:expr;)*) => {
+        if let Some(arrays) = $arrays {
+            $(let $name = &arrays.$name;)*
+            $(
+                let run = || -> std::result::Result<_, gpu_algos::AlgoError> { Ok($ours) };
+                $lines.gave($numpy, $place, run());
+            )*
+        }
+    };
+}
+pub(crate) use gave_arrays;
+
 /// Lines that give an array each, by the same tokens on a device and on the host.
 macro_rules! array_lines {
-    ($lines:ident, $gpu:ident, $host:ident, $title:literal, [$($name:ident)*]; $($numpy:literal => $ours:expr;)*) => {
-        $lines.group($title);
-        $($lines.line($numpy, stringify!($ours));)*
-        if let Some(gpu) = $gpu {
-            $(let $name = &gpu.$name;)*
-            $(
-                let run = || -> std::result::Result<_, gpu_algos::AlgoError> { Ok($ours) };
-                $lines.gave($numpy, "device", run());
-            )*
-        }
-        if let Some(host) = $host {
-            $(let $name = &host.$name;)*
-            $(
-                let run = || -> std::result::Result<_, gpu_algos::AlgoError> { Ok($ours) };
-                $lines.gave($numpy, "host", run());
-            )*
-        }
+    ($lines:ident, $gpu:ident, $host:ident, $title:literal, $names:tt; $($numpy:literal => $ours:expr;)*) => {
+        $crate::lines::device_lines! { $lines, $gpu, $title, $names; $($numpy => $ours;)* }
+        $crate::lines::gave_arrays! { $lines, $host, "host", $names; $($numpy => $ours;)* }
     };
 }
 pub(crate) use array_lines;
 
 /// Lines of arrays on a device alone, which give an array each.
 macro_rules! device_lines {
-    ($lines:ident, $gpu:ident, $title:literal, [$($name:ident)*]; $($numpy:literal => $ours:expr;)*) => {
+    ($lines:ident, $gpu:ident, $title:literal, $names:tt; $($numpy:literal => $ours:expr;)*) => {
         $lines.group($title);
         $($lines.line($numpy, stringify!($ours));)*
-        if let Some(gpu) = $gpu {
-            $(let $name = &gpu.$name;)*
-            $(
-                let run = || -> std::result::Result<_, gpu_algos::AlgoError> { Ok($ours) };
-                $lines.gave($numpy, "device", run());
-            )*
-        }
+        $crate::lines::gave_arrays! { $lines, $gpu, "device", $names; $($numpy => $ours;)* }
     };
 }
 pub(crate) use device_lines;

@@ -12,7 +12,7 @@ use crate::{
         graph::{Op, Value},
         job,
     },
-    put,
+    put::put_on_host,
 };
 
 /// Arrays that can be written to, whole and as views, on a GPU or on the host: [`GpuArray`], [`GpuViewMut`], ndarray's `Array` and `ArrayViewMut`.
@@ -184,6 +184,6 @@ impl<T: Element, D: Dimension, S: DataMut<Elem = T>> ArrayMut<T, D> for ArrayBas
         I: IntoExpr<'a, Elem: Integer, Backend = Host>,
         V: Rhs<'a, T, I::Dim, Host, Promoted = T>,
     {
-        put::on_host("put", self.view_mut(), indices, values, |element, value| *element = value)
+        put_on_host(self.view_mut(), indices, values)
     }
 }

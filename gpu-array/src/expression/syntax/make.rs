@@ -88,7 +88,12 @@ where
     )
 }
 
-/// An index of any integer type. One above 2^63 - 1 counts as that, which no array has.
+/// Indices of any integer type as those of one, for functions of other crates that take them. One above 2^63 - 1 counts as that, which no array has.
+pub fn indices_as_i64<'a, I: Integer, D: Dimension, P: Backend>(indices: &Expr<'a, I, D, P>) -> Expr<'a, i64, D, P> {
+    Expr::of(as_i64(&indices.value, I::DTYPE))
+}
+
+/// [`indices_as_i64`] without the types.
 pub(crate) fn as_i64<'a>(index: &Value<'a>, dtype: DType) -> Value<'a> {
     match dtype {
         DType::I64 => index.clone(),

@@ -30,8 +30,8 @@ pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operati
 pub use functions::{complex, where_};
 pub(crate) use make::as_i64;
 pub use make::{
-    Outside, arange, diff, diff_n, flip, gather, index, linspace, linspace_without_end, pad, repeat, roll, source,
-    take, tile,
+    Outside, arange, diff, diff_n, flip, gather, index, indices_as_i64, linspace, linspace_without_end, pad, repeat,
+    roll, source, take, tile,
 };
 pub use matrices::{diag, eye, eye_of, outer, tril, triu};
 pub use precompile::{Precompile, precompile};
