@@ -141,13 +141,11 @@ fn copy_all<T: Element, D: Dimension>(
     let axes = JoinAxes::of(&parts, &shape, &strides, &order, axis);
     if axes.rank() > MAX_AXES {
         apart = sources.iter().zip(&places).collect();
-    } else {
+    } else if !parts.is_empty() {
         let policy = JoinPolicy::of(size_of::<T::Storage>(), axes.rank(), parts.len());
-        for (parts, strides) in parts.chunks(policy.parts).zip(axes.parts.chunks(policy.parts)) {
-            let too_large = || ArrayError::TooLarge { shape: shape.to_vec() };
-            let launch = plan::launch(parts, strides, &axes, &policy).ok_or_else(too_large)?;
-            launch::enqueue(&launch, &policy, &stream)?;
-        }
+        let too_large = || ArrayError::TooLarge { shape: shape.to_vec() };
+        let launch = plan::launch(&parts, &axes, &policy).ok_or_else(too_large)?;
+        launch::enqueue(launch, &policy, &stream)?;
     }
     apart
         .into_iter()

@@ -64,7 +64,9 @@ kernel_params! {
         /// The axis along which the lengths of the parts differ.
         along: u32,
         /// Whether a part has so many items that their number does not fit 32 bits.
-        is_wide: u32;
+        is_wide: u32,
+        /// The address of the parts, where the parameters have room for none.
+        table: u64;
         /// The lengths of the axes, from the contiguous one outwards; that of axis `along` is not read.
         lengths: ["uint64_t"; "RANK"],
         /// The strides of the result.

@@ -1,6 +1,6 @@
 //! From the parts of a result to a launch: which part goes by packs, the number of blocks, the words.
 
-use gpu_driver::{LaunchConfig, Stream};
+use gpu_driver::{LaunchConfig, ListElement, Stream};
 use smallvec::SmallVec;
 
 use super::{
@@ -9,7 +9,6 @@ use super::{
     params::{BY_ELEMENTS, ConcatenateHead, ConcatenateParams, PartParams},
     policy::JoinPolicy,
 };
-use crate::shape::Strides;
 
 /// The most blocks of a grid.
 const MOST_BLOCKS: usize = i32::MAX as usize;
@@ -18,6 +17,8 @@ const MOST_BLOCKS: usize = i32::MAX as usize;
 #[derive(Debug)]
 pub(super) struct JoinLaunch<'s> {
     pub(super) words: Vec<u64>,
+    /// The table of parts for device memory; empty where the words have it.
+    pub(super) table: Vec<u64>,
     pub(super) config: LaunchConfig,
     pub(super) homes: SmallVec<[&'s Stream; 4]>,
 }
@@ -53,24 +54,18 @@ impl PartWalk {
     }
 }
 
-/// The launch that copies `parts`, with the strides of each: one at least, and at most as many as the policy has room for. None where it
-/// would have more blocks than a grid.
-pub(super) fn launch<'s>(
-    parts: &[JoinPart<'s>],
-    strides: &[Strides],
-    axes: &JoinAxes,
-    policy: &JoinPolicy,
-) -> Option<JoinLaunch<'s>> {
+/// The launch that copies `parts`, one at least, whose axes these are. None where it would have more blocks than a grid.
+pub(super) fn launch<'s>(parts: &[JoinPart<'s>], axes: &JoinAxes, policy: &JoinPolicy) -> Option<JoinLaunch<'s>> {
     let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
-    let mut table: Vec<PartParams<'_>> = Vec::with_capacity(parts.len());
+    let mut list: Vec<PartParams<'_>> = Vec::with_capacity(parts.len());
     let (mut blocks, mut most_items) = (0usize, 0);
-    for (part, strides) in parts.iter().zip(strides) {
+    for (part, strides) in parts.iter().zip(&axes.parts) {
         if !homes.contains(&part.home) {
             homes.push(part.home);
         }
         let walk = PartWalk::of(part, strides, axes, policy);
         let before = (walk.peel.unwrap_or(0) * policy.bytes) as u64;
-        table.push(PartParams {
+        list.push(PartParams {
             from: part.from - before,
             to: part.to - before,
             length: (part.length * axes.scale) as u64,
@@ -82,26 +77,33 @@ pub(super) fn launch<'s>(
         blocks = blocks.checked_add(walk.blocks(policy)).filter(|&blocks| blocks <= MOST_BLOCKS)?;
         most_items = most_items.max(walk.items);
     }
-    let words = words(table, axes, policy, most_items);
     let config = LaunchConfig { grid: (blocks as u32).into(), block: (policy.threads as u32).into(), shared_bytes: 0 };
-    Some(JoinLaunch { words, config, homes })
+    let mut table = Vec::new();
+    if policy.is_table_in_memory() {
+        table.reserve(parts.len() * PartParams::words(policy.rank));
+        list.drain(..).for_each(|part| part.write(&mut table));
+    }
+    let words = words(parts.len(), list, axes, policy, most_items);
+    Some(JoinLaunch { words, table, config, homes })
 }
 
-fn words(table: Vec<PartParams<'_>>, axes: &JoinAxes, policy: &JoinPolicy, most_items: usize) -> Vec<u64> {
+/// The words of the parameters for `count` parts, of which `list` has those that the parameters have room for.
+fn words(count: usize, list: Vec<PartParams<'_>>, axes: &JoinAxes, policy: &JoinPolicy, most_items: usize) -> Vec<u64> {
     let mut words = Vec::with_capacity(policy.words());
     // The last block has numbers of items beyond the last one.
     let is_wide = most_items > i32::MAX as usize;
     let padding = policy.rank - axes.rank();
     ConcatenateParams {
         head: ConcatenateHead {
-            count: table.len() as u32,
+            count: count as u32,
             rank: axes.rank() as u32,
             along: axes.along as u32,
             is_wide: is_wide.into(),
+            table: 0,
         },
         lengths: axes.lengths.iter().map(|&length| length as u64).chain(std::iter::repeat_n(1, padding)),
         strides: axes.strides.iter().map(|&stride| stride as i64).chain(std::iter::repeat_n(0, padding)),
-        parts: table,
+        parts: list,
     }
     .write(&mut words);
     // There is room for more parts.

@@ -19,7 +19,7 @@ pub(super) struct JoinPolicy {
     pub(super) bytes: usize,
     /// Axes that the parameters have room for.
     pub(super) rank: usize,
-    /// Parts that they have room for.
+    /// Parts that they have room for; none where the table of parts lies in device memory.
     pub(super) parts: usize,
     /// Threads of a block.
     pub(super) threads: usize,
@@ -28,10 +28,15 @@ pub(super) struct JoinPolicy {
 }
 
 impl JoinPolicy {
-    /// The policy of some parts with that number of axes, at most `MAX_AXES`. There may be more parts than one launch has room for.
+    /// The policy of some parts with that number of axes, at most `MAX_AXES`.
     pub(super) fn of(bytes: usize, rank: usize, parts: usize) -> Self {
         let rank = if rank < 3 { rank } else { MAX_AXES };
-        let parts = if parts > FEW_PARTS { most_parts(rank) } else { FEW_PARTS };
+        let most = most_parts(rank);
+        let parts = match parts {
+            0..=FEW_PARTS => FEW_PARTS,
+            _ if parts <= most => most,
+            _ => 0,
+        };
         let threads = 256; // tune gpu-array.concatenate_threads: 128 256 512; concatenate/.*/gpu-array/device
         let items = 4; // tune gpu-array.concatenate_items: 1 2 4 8; concatenate/.*/gpu-array/device
         // Four packs of bytes and the offsets of many axes would spill on sm_100.
@@ -46,7 +51,12 @@ impl JoinPolicy {
 
     /// Words of the lists of parameters: lengths, strides, parts.
     pub(super) fn list_words(&self) -> [usize; 3] {
-        [self.rank, self.rank, self.parts * PartParams::words(self.rank)]
+        [self.rank, self.rank, self.parts.max(1) * PartParams::words(self.rank)]
+    }
+
+    /// Whether the table of parts lies in device memory, since the parameters have no room for it.
+    pub(super) fn is_table_in_memory(&self) -> bool {
+        self.parts == 0
     }
 
     /// Words of all parameters.
@@ -73,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_fit_and_a_hundred_flat_arrays_are_one_launch() {
+    fn parameters_fit_and_have_room_for_a_hundred_flat_arrays() {
         for rank in [1, 2, 3, MAX_AXES] {
             for parts in [1, FEW_PARTS, FEW_PARTS + 1, 1000] {
                 let policy = JoinPolicy::of(4, rank, parts);
@@ -82,6 +92,7 @@ mod tests {
             }
         }
         assert!(most_parts(1) >= 100);
+        assert!(!JoinPolicy::of(4, 1, 100).is_table_in_memory() && JoinPolicy::of(4, 1, 1000).is_table_in_memory());
         assert_eq!(JoinPolicy::of(2, 1, 1).template(), "concatenate<uint16_t, 1, 4, 256, 4>");
         assert_eq!(JoinPolicy::of(16, 1, 1).template(), "concatenate<uint4, 1, 4, 256, 4>");
     }

@@ -20,6 +20,7 @@ pub const TESTS: &[Test<()>] = tests![
     shared_values_are_other_kernels,
     evaluating_allocates_its_result_only,
     several_values_take_one_launch,
+    any_number_of_arrays_is_joined_by_one_launch,
     what_is_precompiled_is_loaded_once,
     other_streams_wait,
     other_devices_are_an_error,
@@ -101,6 +102,18 @@ fn several_values_take_one_launch(_: &()) -> Outcome {
         (a.to_ndarray()?, b.to_ndarray()?, c.to_ndarray()?),
         (array![1.0, 2.0], array![2.0, 8.0], array![false, true])
     );
+    Ok(())
+}
+
+/// Beyond some hundred arrays the table of these is copied to the device first.
+fn any_number_of_arrays_is_joined_by_one_launch(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let x = GpuArray::from_ndarray(&device, &array![1, 2])?;
+    for (number, [allocations, copies]) in [(2, [1, 0]), (100, [1, 0]), (1000, [2, 1])] {
+        let (counts, joined) = calls(&device, || concatenate(Axis(0), vec![&x; number]))?;
+        ensure_eq!((number, counts[0], counts[1], counts[3]), (number, allocations, 1, copies));
+        ensure!(joined.to_ndarray()?.iter().eq([1, 2].iter().cycle().take(2 * number)), "{number} arrays");
+    }
     Ok(())
 }
 

@@ -6,10 +6,10 @@
 // both memories, else by elements.
 // Contract: grid the blocks of all parts; a part has ceil(items / (THREADS * ITEMS)) of them, from
 // its first_block on, and at least one. An item is a pack or an element. Block THREADS, no shared
-// memory. Parameters: ConcatenateParams (params.rs). Of a part that goes by packs both addresses
-// lie `peel` elements before the first and are aligned to 16 bytes; so are all strides but those of
-// axis 0, which are 1. No two parts have a place in common, and no part is read where it is
-// written. Bytes moved: each element is read once and written once.
+// memory. Parameters: ConcatenateParams (params.rs); with PARTS 0 the parts lie at `table`. Of a
+// part that goes by packs both addresses lie `peel` elements before the first and are aligned to 16
+// bytes; so are all strides but those of axis 0, which are 1. No two parts have a place in common,
+// and no part is read where it is written. Bytes moved: each element is read once and written once.
 #pragma once
 #include "concatenate_params.cuh"
 #include "packs.cuh"
@@ -17,18 +17,20 @@
 namespace gpu {
 
 // The part to which this block belongs: the last one that begins at it or before.
-template <int RANK, int PARTS>
-__device__ __forceinline__ int part_of_block(const ConcatenateParams<RANK, PARTS> &params) {
+template <int RANK, int PARTS> __device__ __forceinline__ const PartParams<RANK> &
+part_of_block(const ConcatenateParams<RANK, PARTS> &params) {
+    const PartParams<RANK> *parts =
+        PARTS > 0 ? params.parts.at : reinterpret_cast<const PartParams<RANK> *>(params.table);
     int first = 0, end = int(params.count);
     while (end - first > 1) {
         const int middle = (first + end) / 2;
-        if (params.parts[middle].first_block <= blockIdx.x) {
+        if (parts[middle].first_block <= blockIdx.x) {
             first = middle;
         } else {
             end = middle;
         }
     }
-    return first;
+    return parts[first];
 }
 
 // The offsets of an item from the addresses of its part, and the lanes of it that exist.
@@ -113,7 +115,7 @@ template <class T, int RANK, int PARTS, int THREADS, int ITEMS>
 __global__ void __launch_bounds__(THREADS)
     concatenate(const __grid_constant__ ConcatenateParams<RANK, PARTS> params) {
     gpu::grid_dependency_wait();
-    const PartParams<RANK> &part = params.parts[part_of_block(params)];
+    const PartParams<RANK> &part = part_of_block(params);
     if (part.peel == BY_ELEMENTS) {
         copy_part<T, 1, THREADS, ITEMS>(params, part);
     } else {
