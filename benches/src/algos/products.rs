@@ -90,13 +90,19 @@ impl Product {
                 let layouts = [(false, true), (true, false), (true, true)];
                 let layouts = layouts.map(|(left, right)| square(4096).transposed(left, right));
                 let flat = [Self::of(8192, 8192, 32), Self::of(131_072, 64, 64), Self::of(257, 1031, 4093)];
+                // Few columns, and few rows of a matrix that lies by columns.
+                let few = [
+                    Self::of(8192, 8192, 16),
+                    Self::of(8192, 8192, 4),
+                    Self::of(8, 8192, 8192).transposed(false, true),
+                ];
                 let vectors = [Self::of(8192, 8192, 1), Self::of(8192, 8192, 1).transposed(true, false)];
                 let stacks = [(8, 1 << 20), (16, 1 << 18), (32, 1 << 16), (64, 1 << 14)];
                 let stacks = stacks.map(|(n, matrices)| stack(n, matrices));
                 let of_tf32 =
                     squares.into_iter().chain(layouts).chain(flat).map(|product| product.by(Arithmetic::Tf32));
                 let emulated = squares.into_iter().chain(flat).map(|product| product.by(Arithmetic::Emulated));
-                let strict = squares.into_iter().chain(layouts).chain(flat).chain(vectors).chain(stacks);
+                let strict = squares.into_iter().chain(layouts).chain(flat).chain(few).chain(vectors).chain(stacks);
                 strict.chain(of_tf32).chain(emulated).collect()
             }
         }

@@ -52,7 +52,7 @@ fn chosen(dtype: DType, shapes: [&[usize]; 2], layout: usize, limits: &DeviceLim
         Ok(MatmulPlan::Warps(plan)) => format!("{} {}", warps::template(dtype), described(&plan.launch(&problem))),
         Ok(MatmulPlan::Tiles(plan)) => {
             let (kernel, splits) = (plan.policy.template(dtype), plan.grid.splits);
-            format!("{kernel} splits {splits} {}", described(&launch(&problem, &plan)))
+            format!("{kernel} splits {splits} {}", described(&launch(&plan.problem(&problem), &plan)))
         }
         Err(error) => error.to_string(),
     }
@@ -104,6 +104,8 @@ fn choices_are_those_of_the_file() {
             vec![vec![16_384, 64, 64], vec![16_384, 64, 64]],
             vec![vec![100, 32, 32], vec![32, 32]],
             vec![vec![1 << 32, 8, 8], vec![1 << 32, 8, 8]],
+            vec![vec![8192, 8192], vec![8192, 5]],
+            vec![vec![12, 8192], vec![8192, 8192]],
         ])
         .collect();
     let mut lines = Vec::new();
@@ -133,6 +135,24 @@ fn choices_are_those_of_the_file() {
         }
     }
     compare(&lines, include_str!("choices.txt"));
+}
+
+/// The shapes of the device test `products_of_few_columns`, and those that are computed transposed.
+#[test]
+fn few_columns_are_chosen_for_the_shapes_of_their_test() {
+    let emulated = DeviceLimits { multiprocessors: 4, ..DEVICES[0] };
+    let small = [[300, 516, 32], [256, 1000, 21], [132, 2048, 16], [64, 1540, 9], [500, 512, 8], [68, 4096, 2]];
+    let large = [[8500, 516, 32], [4100, 1000, 21], [4096, 2048, 16], [8192, 1540, 9], [9000, 512, 8], [4000, 4096, 2]];
+    for (limits, sizes) in [(&emulated, small), (&DEVICES[0], large)] {
+        for [m, k, n] in sizes {
+            for layout in 0..4 {
+                for shapes in [[&[m, k][..], &[k, n]], [&[n, k], &[k, m]]] {
+                    let choice = chosen(DType::F32, shapes, layout, limits);
+                    assert!(choice.contains("matmul_skinny"), "{shapes:?}, layout {layout}: {choice}");
+                }
+            }
+        }
+    }
 }
 
 /// The shapes of the device test `products_of_equal_shares`: four multiprocessors are the emulated device's.

@@ -29,6 +29,7 @@ use crate::{
 
 pub(super) const MATMUL: Header = Header { name: "matmul.cuh", text: include_str!("device/matmul.cuh") };
 pub(super) const SHARES: Header = Header { name: "matmul_shares.cuh", text: include_str!("device/matmul_shares.cuh") };
+pub(super) const SKINNY: Header = Header { name: "matmul_skinny.cuh", text: include_str!("device/matmul_skinny.cuh") };
 pub(super) const BOXES: Header = Header { name: "matmul_boxes.cuh", text: include_str!("device/matmul_boxes.cuh") };
 pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
 pub(super) const WARPS: Header = Header { name: "matmul_warps.cuh", text: include_str!("device/matmul_warps.cuh") };
@@ -103,6 +104,7 @@ pub(super) fn run(
         MatmulPlan::Stack(policy) => (policy.kernel(problem.dtype, device)?, policy.launch(problem), None),
         MatmulPlan::Warps(plan) => (WarpPlan::kernel(problem.dtype, device)?, plan.launch(problem), None),
         MatmulPlan::Tiles(plan) => {
+            let problem = &*plan.problem(problem);
             let epilogue = epilogue.map(|epilogue| epilogue.placed(problem, PACK_BYTES / problem.dtype.bytes()));
             let mut launch = launch(problem, &plan);
             if let Some(epilogue) = epilogue {
@@ -140,7 +142,11 @@ pub(super) fn program(dtype: DType, policy: &MatmulPolicy, epilogue: Option<Epil
     };
     if !policy.tile.is_of_boxes() {
         headers.push(MATMUL);
-        let header = if policy.has_equal_shares { SHARES } else { MATMUL };
+        let header = match policy.has_equal_shares {
+            _ if policy.tile.is_skinny() => SKINNY,
+            true => SHARES,
+            false => MATMUL,
+        };
         return program_with(header, dtype, template, &text, &headers);
     }
     headers.extend([SHARED_ADDRESS, TENSOR_COPY, WARPGROUP, tensor_cores::PARAMS, tensor_cores::BOX_STAGES, MATMUL]);

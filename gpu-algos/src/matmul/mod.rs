@@ -38,7 +38,8 @@
 //!
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
 //! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it,
-//! or `device/matmul_shares.cuh` where blocks with equal shares of all tiles are done sooner than several for each tile;
+//! `device/matmul_shares.cuh` where blocks with equal shares of all tiles are done sooner than several for each tile, or `device/matmul_skinny.cuh` for
+//! few columns or rows and many terms, whose blocks' warps divide k;
 //! on Hopper `device/matmul_boxes.cuh` does, with bulk copies of both operands where tensor maps describe these (`boxes.rs`).
 //! [`Precision`] lets products of f32 take tensor cores; those of f16 and bf16 take them by default (`tensor_cores/`), except before 8.0, for small
 //! stacks, and where few results of many terms are estimated to be faster in f32.

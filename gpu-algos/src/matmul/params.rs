@@ -29,6 +29,8 @@ kernel_constants! {
     pub(super) const TENSOR_CORES: u32 = 1;
     /// The threads of a warp multiply together, in f64, the tiles that a thread of another copied box by box.
     pub(super) const TENSOR_CORES_OF_BOXES: u32 = 2;
+    /// Each thread multiplies on its own, and the warps of a block divide k.
+    pub(super) const CUDA_CORES_ALONG_K: u32 = 3;
     /// Bytes of the counters at the head of `Stream::with_scratch`, behind which the sums begin.
     pub(super) const COUNTER_BYTES: usize = 16384;
 }

@@ -1,13 +1,16 @@
 //! The one decision of a product: the kernel, its template arguments and the grid.
 
+use std::borrow::Cow;
+
 use gpu_array::DType;
 
 use super::{
     boxes::BoxedOperands,
-    policy::{MatmulPolicy, MatmulTuning},
+    policy::{MatmulPolicy, MatmulTuning, skinny_tiles},
     problem::MatmulProblem,
     stack::StackPolicy,
     tensor_cores::copy_time,
+    tile::BOXES,
     warps::WarpPlan,
 };
 use crate::{
@@ -34,6 +37,8 @@ pub(super) struct TilePlan {
     /// The operands of a kernel that copies boxes.
     pub(super) boxed: Option<BoxedOperands>,
     pub(super) grid: MatmulGrid,
+    /// Whether the kernel computes the transposed result, which has few columns.
+    is_transposed: bool,
     /// The estimated time, in multiplications of a multiprocessor.
     time: u128,
 }
@@ -131,10 +136,23 @@ pub(super) fn choose(
 }
 
 fn tiles(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<TilePlan> {
-    let boxed = BoxedOperands::of(problem, device.arch);
-    let fastest = MatmulTuning::of(device.arch).fastest(problem, boxed.as_ref(), device);
+    let (boxed, tuning) = (BoxedOperands::of(problem, device.arch), MatmulTuning::of(device.arch));
+    let boxes = if boxed.is_some() { BOXES } else { &[] };
+    let tiles = boxes.iter().chain(tuning.tiles(problem.dtype)).chain(skinny_tiles(problem));
+    let direct = tuning.fastest(problem, tiles, device).map(|plan| (false, plan));
+    let transposed = problem.transposed();
+    let of_transposed = tuning.fastest(&transposed, skinny_tiles(&transposed), device).map(|plan| (true, plan));
+    let fastest = direct.into_iter().chain(of_transposed).min_by_key(|(_, (time, ..))| *time);
     let shape = || vec![problem.matrices(), problem.m, problem.n];
-    let (time, tile, grid) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
-    let policy = MatmulPolicy::new(problem, tile, &grid, boxed.as_ref());
-    Ok(TilePlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, time })
+    let (is_transposed, (time, tile, grid)) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
+    let of_kernel = if is_transposed { &transposed } else { problem };
+    let policy = MatmulPolicy::new(of_kernel, tile, &grid, boxed.as_ref());
+    Ok(TilePlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, is_transposed, time })
+}
+
+impl TilePlan {
+    /// The problem as the kernel computes it.
+    pub(super) fn problem<'p>(&self, problem: &'p MatmulProblem) -> Cow<'p, MatmulProblem> {
+        if self.is_transposed { Cow::Owned(problem.transposed()) } else { Cow::Borrowed(problem) }
+    }
 }

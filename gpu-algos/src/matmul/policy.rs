@@ -6,11 +6,11 @@ use gpu_array::{DType, gpu_driver::Arch};
 
 use super::{
     boxes::BoxedOperands,
-    params::{ALONG_K, ALONG_OUTER, COUNTER_BYTES, CUDA_CORES, PACKS, PACKS_ALONG_K},
+    params::{ALONG_K, ALONG_OUTER, COUNTER_BYTES, CUDA_CORES, CUDA_CORES_ALONG_K, PACKS, PACKS_ALONG_K},
     plan::MatmulGrid,
     problem::MatmulProblem,
     tensor_cores::BoxOrder,
-    tile::{BOXES, COMPLEX, DOUBLE, MatmulTile, NARROW, PACK_BYTES, WIDE, WIDE_COMPLEX},
+    tile::{COMPLEX, DOUBLE, MatmulTile, NARROW, PACK_BYTES, SKINNY, WIDE, WIDE_COMPLEX},
 };
 use crate::common::launch::{DeviceLimits, MOST_BLOCKS, ScratchNeed, tuned};
 
@@ -50,12 +50,14 @@ impl MatmulPolicy {
     }
 
     fn template_arguments(&self, dtype: DType) -> String {
-        let (element, tile, Self { load_a, load_b, .. }) = (cuda_element(dtype), self.tile.text(), self);
-        let kernel = match (self.tile.is_of_boxes(), self.has_equal_shares) {
-            (true, _) => "matmul_boxes",
-            (false, true) => "matmul_shares",
-            (false, false) => "matmul",
+        let (element, Self { tile, load_a, load_b, .. }) = (cuda_element(dtype), self);
+        let kernel = match self.has_equal_shares {
+            _ if tile.is_of_boxes() => "matmul_boxes",
+            _ if tile.is_skinny() => "matmul_skinny",
+            true => "matmul_shares",
+            false => "matmul",
         };
+        let tile = tile.text();
         format!("gpu::matmul::{kernel}<{element}, {tile}, {load_a}, {load_b}")
     }
 
@@ -76,13 +78,26 @@ fn load_of(problem: &MatmulProblem, tile: &MatmulTile, operand: usize) -> u32 {
     let width = PACK_BYTES / problem.dtype.bytes();
     if problem.is_packed(operand, width) {
         PACKS
-    } else if tile.unit == CUDA_CORES && problem.is_packed_along_k(operand, width) {
+    } else if matches!(tile.unit, CUDA_CORES | CUDA_CORES_ALONG_K) && problem.is_packed_along_k(operand, width) {
         PACKS_ALONG_K
     } else if inner.unsigned_abs() < outer.unsigned_abs() {
         ALONG_K
     } else {
         ALONG_OUTER
     }
+}
+
+/// Fewer terms of a result are not worth the division of k among the warps of a block.
+const SKINNY_TERMS: usize = 512;
+
+/// The tiles of few columns that have room for those of the result, if they have enough rows and the kernel can copy packs of a.
+pub(super) fn skinny_tiles(problem: &MatmulProblem) -> impl Iterator<Item = &'static MatmulTile> {
+    let width = PACK_BYTES / problem.dtype.bytes();
+    let fits = problem.dtype.bytes() == 4
+        && problem.k >= SKINNY_TERMS
+        && (problem.is_packed(1, width) || problem.is_packed_along_k(1, width));
+    let (rows, columns) = (problem.m, problem.n);
+    SKINNY.iter().filter(move |tile| fits && columns <= tile.block_n && rows >= tile.block_m)
 }
 
 /// The type that the kernel computes in: integers wrap, so signed ones are computed as unsigned ones. Numbers of 16 bits have other kernels.
@@ -156,16 +171,14 @@ impl MatmulTuning {
         }
     }
 
-    /// The least estimated time, and its tile and grid; None if no grid is small enough.
-    pub(super) fn fastest(
+    /// The least estimated time of tiles, and its tile and grid; None if no grid is small enough.
+    pub(super) fn fastest<'t>(
         &self,
         problem: &MatmulProblem,
-        boxed: Option<&BoxedOperands>,
+        tiles: impl Iterator<Item = &'t MatmulTile>,
         device: &DeviceLimits,
     ) -> Option<(u128, MatmulTile, MatmulGrid)> {
-        let boxes = if boxed.is_some() { BOXES } else { &[] };
-        let fitting = boxes.iter().chain(self.tiles(problem.dtype));
-        let fitting = fitting.filter(|tile| tile.shared_bytes(problem.dtype) <= device.most_shared_bytes);
+        let fitting = tiles.filter(|tile| tile.shared_bytes(problem.dtype) <= device.most_shared_bytes);
         let plans = fitting.flat_map(|tile| iter::repeat(tile).zip(self.grids(problem, tile, device)));
         let plans = plans.map(|(tile, grid)| (self.time(problem, tile, &grid, device), tile, grid));
         // The first of the fastest, which has the largest tile.

@@ -12,7 +12,7 @@ use super::{
     policy::{MatmulPolicy, MatmulTuning},
     stack::{StackPolicy, TILES},
     tensor_cores::{self, BoxOrder},
-    tile::BOXES,
+    tile::{BOXES, SKINNY},
     warps,
 };
 
@@ -30,6 +30,22 @@ fn of_boxes(registry: Registry) -> Registry {
         let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true, has_equal_shares: false };
         let epilogue = is_fused.then(|| EpilogueText::sample(PARAMS_TYPE, DType::F64));
         registry.with_sample(launch::BOXES.name, program(DType::F64, &policy, epilogue))
+    })
+}
+
+/// Adds each tile of few columns for matrices in C order, and the widest one for the other loads and with an epilogue.
+fn of_few_columns(registry: Registry) -> Registry {
+    let each = SKINNY.iter().map(|tile| (DType::F32, *tile, [PACKS_ALONG_K, PACKS], false));
+    let others = [
+        (DType::F32, [PACKS, PACKS_ALONG_K], false),
+        (DType::U32, [PACKS_ALONG_K, ALONG_OUTER], false),
+        (DType::F32, [PACKS_ALONG_K, ALONG_K], true),
+    ];
+    let widest = others.into_iter().map(|(dtype, loads, is_fused)| (dtype, SKINNY[0], loads, is_fused));
+    each.chain(widest).fold(registry, |registry, (dtype, tile, [load_a, load_b], is_fused)| {
+        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true, has_equal_shares: false };
+        let epilogue = is_fused.then(|| EpilogueText::sample(PARAMS_TYPE, dtype));
+        registry.with_sample(launch::SKINNY.name, program(dtype, &policy, epilogue))
     })
 }
 
@@ -62,6 +78,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let policy = MatmulPolicy { tile, load_a, load_b: PACKS, is_c_packed: true, has_equal_shares: false };
         registry.with_sample(MATMUL.name, program(dtype, &policy, Some(EpilogueText::sample(PARAMS_TYPE, dtype))))
     });
+    let registry = of_few_columns(registry);
     let registry = of_boxes(tensor_cores::samples::add_to(registry));
     let stacks = [DType::F32, DType::F64].into_iter().flat_map(|dtype| TILES.map(|tile| (dtype, tile)));
     let stacks = stacks.chain([(DType::C64, TILES[0])]);

@@ -2,7 +2,7 @@
 
 use gpu_array::DType;
 
-use super::params::{CUDA_CORES, TENSOR_CORES, TENSOR_CORES_OF_BOXES};
+use super::params::{CUDA_CORES, CUDA_CORES_ALONG_K, TENSOR_CORES, TENSOR_CORES_OF_BOXES};
 
 /// The tile of a block, and the facts by which its speed is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,12 +21,15 @@ pub(super) struct MatmulTile {
     pub(super) busy: usize,
     /// Share of the arithmetic units that it uses, in percent.
     pub(super) efficiency: usize,
-    /// The units that multiply: `CUDA_CORES` or `TENSOR_CORES`.
+    /// The units that multiply: `CUDA_CORES` or another one of params.rs.
     pub(super) unit: u32,
 }
 
 /// Bytes of a pack.
 pub(super) const PACK_BYTES: usize = 16;
+
+/// Warps of a block that divide k.
+const SKINNY_WARPS: u32 = 4;
 
 impl MatmulTile {
     const fn new([block_m, block_n, block_k]: [usize; 3], (thread_m, thread_n): (usize, usize), stages: usize) -> Self {
@@ -52,6 +55,10 @@ impl MatmulTile {
         Self { unit: TENSOR_CORES_OF_BOXES, ..self }
     }
 
+    const fn along_k(self) -> Self {
+        Self { unit: CUDA_CORES_ALONG_K, ..self }
+    }
+
     const fn speed(self, resident: usize, busy: usize, efficiency: usize) -> Self {
         Self { resident, busy, efficiency, ..self }
     }
@@ -63,6 +70,9 @@ impl MatmulTile {
 
     /// Threads of a block.
     pub(super) fn threads(&self) -> u32 {
+        if self.is_skinny() {
+            return 32 * SKINNY_WARPS;
+        }
         let (rows, columns) = self.warp();
         let warps = (self.block_m / (rows * self.thread_m)) * (self.block_n / (columns * self.thread_n));
         // One warp copies; or a warpgroup, which gives its registers to the others.
@@ -80,7 +90,11 @@ impl MatmulTile {
             // Boxes begin at a multiple of 1024 bytes within.
             return self.stages * self.block_k * (self.block_m + self.block_n) * dtype.bytes() + 1024;
         }
-        let pad = if self.unit == TENSOR_CORES { 4 } else { PACK_BYTES / dtype.bytes() };
+        let pad = match self.unit {
+            TENSOR_CORES => 4,
+            CUDA_CORES_ALONG_K => 2 * PACK_BYTES / dtype.bytes(),
+            _ => PACK_BYTES / dtype.bytes(),
+        };
         self.stages * self.block_k * (self.block_m + self.block_n + 2 * pad) * dtype.bytes()
     }
 
@@ -91,6 +105,11 @@ impl MatmulTile {
 
     pub(super) fn is_of_boxes(&self) -> bool {
         self.unit == TENSOR_CORES_OF_BOXES
+    }
+
+    /// Whether the kernel is that of few columns.
+    pub(super) fn is_skinny(&self) -> bool {
+        self.unit == CUDA_CORES_ALONG_K
     }
 
     /// The C++ type.
@@ -132,6 +151,17 @@ pub(super) const NARROW: &[MatmulTile] = &[
     MatmulTile::new([32, 64, 16], (4, 4), 4).speed(4, 2, 64),
     MatmulTile::new([32, 32, 16], (4, 4), 4).speed(8, 4, 55),
     MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 45),
+];
+/// Tiles of all columns, where there are few, of elements of 4 bytes: a warp has all rows and columns of a tile, and the warps of a block divide k.
+///
+/// H200, 8192 rows and 8192 terms, us, beside cuBLAS 13.1 (137 for 4 to 32 columns): 32 columns 111, 16 columns 75, 4 columns 71; 8 rows 67 (131). A read of
+/// as many bytes takes 62. With 128 x 32 and one of k for all warps (`NARROW`) 138 whatever the number of columns. Tried: 8 x 16 sums of a thread 126, 4
+/// x 32 145, more than three blocks of 8 x 8 spill. In a program of its own, profiled (32 columns, 8 x 8): 79 % of the multiplications a multiprocessor could
+/// issue; a third of a cycle of each is a wait for operands in the same bank of registers.
+pub(super) const SKINNY: &[MatmulTile] = &[
+    MatmulTile::new([64, 32, 32], (8, 8), 4).speed(3, 3, 88).along_k(),
+    MatmulTile::new([64, 16, 32], (4, 8), 4).speed(4, 4, 64).along_k(),
+    MatmulTile::new([64, 8, 64], (4, 4), 2).speed(4, 4, 34).along_k(),
 ];
 /// Integers of 8 bytes, and f64 where tensor cores do not know it.
 pub(super) const WIDE: &[MatmulTile] = &[

@@ -33,6 +33,7 @@ mod matmul_integers;
 mod matmul_older;
 mod matmul_precisions;
 mod matmul_random;
+mod matmul_skinny;
 mod numpy;
 mod reductions;
 mod reductions_large;
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", matmul_doubles::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_epilogues::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul_skinny::TESTS)
         .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)
         .group("device", device.clone(), "GPU_TESTS", linalg::TESTS)
         .group("device", device.clone(), "GPU_TESTS", einsum::TESTS)

@@ -20,6 +20,8 @@ static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(void *) == 8,
 
 // Shared memory is always declared through this macro: SHARED(float, tile, [32][33]);
 // Dynamic shared memory, whose size the launch gives: SHARED_DYNAMIC(float, tile); then tile[i].
+// It begins at a multiple of 128 bytes: two neighbouring copies of 16 bytes to shared memory
+// (`copy_to_shared`) read their sector of 32 bytes once only if they go to one sector there.
 #ifdef GPU_EMULATED
 // On the emulated device both name a place in the arena of the block that runs.
 #define SHARED(type, name, dims)                                                                   \
@@ -29,7 +31,7 @@ static_assert(sizeof(float) == 4 && sizeof(double) == 8 && sizeof(void *) == 8,
 #else
 #define SHARED(type, name, dims) __shared__ type name dims
 #define SHARED_DYNAMIC(type, name)                                                                 \
-    extern __shared__ __align__(16) unsigned char gpu_dynamic_shared[];                            \
+    extern __shared__ __align__(128) unsigned char gpu_dynamic_shared[];                           \
     type *name = reinterpret_cast<type *>(gpu_dynamic_shared)
 #endif
 

@@ -343,6 +343,38 @@ template <class T, class Tile, uint32_t LOAD_A, uint32_t LOAD_B> struct Pipeline
     }
 };
 
+// The part of k that a block sums, where each of several has as many values: the elements of a and
+// b at its first value, and the number of its values.
+template <class T> struct SplitOfK {
+    const T *a, *b;
+    int64_t count;
+
+    template <class Params>
+    __device__ __forceinline__ SplitOfK(const Params &params, const BlockPart &part) {
+        const int64_t first = int64_t(part.split) * params.k_per_split;
+        const int64_t rest = int64_t(params.k) - first, share = int64_t(params.k_per_split);
+        count = rest < share ? rest : share;
+        a = reinterpret_cast<const T *>(params.a) + part.offsets[1] + first * params.a_inner;
+        b = reinterpret_cast<const T *>(params.b) + part.offsets[2] + first * params.b_inner;
+    }
+};
+
+// Stores the sums of a block that has a tile to itself. Else it leaves them, and the last block of
+// the tile adds those of all. All threads of the block call it; it synchronises them.
+template <class T, class BlockSums, class Params> __device__ __forceinline__ void
+store_or_combine(const Params &params, const BlockPart &part, BlockSums &sums, bool &is_last) {
+    if (params.splits == 1) {
+        sums.store(params, part);
+        return;
+    }
+    T *partials = reinterpret_cast<T *>(params.scratch + COUNTER_BYTES) +
+                  uint64_t(part.tile) * params.splits * BlockSums::AREA;
+    uint32_t *counter = reinterpret_cast<uint32_t *>(params.scratch) + part.tile;
+    sums.leave(partials, part.split);
+    if (is_last_block(counter, params.splits, is_last, [](int) { __syncthreads(); }))
+        sums.store_combined(params, part, params.splits, partials);
+}
+
 template <class T, class Tile, uint32_t LOAD_A, uint32_t LOAD_B,
           class Params = MatmulParams<MAX_AXES>>
 __global__ void __launch_bounds__(Sums<T, Tile>::THREADS, Tile::RESIDENT)
@@ -351,33 +383,18 @@ __global__ void __launch_bounds__(Sums<T, Tile>::THREADS, Tile::RESIDENT)
     SHARED_DYNAMIC(T, stages);
     SHARED(bool, is_last, [1]);
 
-    // The tile of c, and the part of k.
     const BlockPart part(params, blockIdx.x, Tile::BLOCK_M, Tile::BLOCK_N);
-    const int64_t first_k = int64_t(part.split) * params.k_per_split;
-    const int64_t rest = int64_t(params.k) - first_k, share = int64_t(params.k_per_split);
-    const int64_t count = rest < share ? rest : share;
-    const T *a = reinterpret_cast<const T *>(params.a) + part.offsets[1] + first_k * params.a_inner;
-    const T *b = reinterpret_cast<const T *>(params.b) + part.offsets[2] + first_k * params.b_inner;
+    const SplitOfK<T> of(params, part);
     Tiles tiles = {
         stages,
-        {a, params.a_outer, params.a_inner, part.row, int64_t(params.m), count},
-        {b, params.b_outer, params.b_inner, part.column, int64_t(params.n), count},
+        {of.a, params.a_outer, params.a_inner, part.row, int64_t(params.m), of.count},
+        {of.b, params.b_outer, params.b_inner, part.column, int64_t(params.n), of.count},
     };
     gpu::grid_dependency_wait();
 
     Sums<T, Tile> sums;
-    tiles.run(sums, (count + Tile::BLOCK_K - 1) / Tile::BLOCK_K);
-
-    if (params.splits == 1) {
-        sums.store(params, part);
-        return;
-    }
-    T *partials = reinterpret_cast<T *>(params.scratch + COUNTER_BYTES) +
-                  uint64_t(part.tile) * params.splits * sums.AREA;
-    uint32_t *counter = reinterpret_cast<uint32_t *>(params.scratch) + part.tile;
-    sums.leave(partials, part.split);
-    if (is_last_block(counter, params.splits, is_last[0], [](int) { __syncthreads(); }))
-        sums.store_combined(params, part, params.splits, partials);
+    tiles.run(sums, (of.count + Tile::BLOCK_K - 1) / Tile::BLOCK_K);
+    store_or_combine<T>(params, part, sums, is_last[0]);
 }
 
 } // namespace matmul
