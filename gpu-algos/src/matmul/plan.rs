@@ -6,7 +6,7 @@ use gpu_array::DType;
 
 use super::{
     boxes::BoxedOperands,
-    policy::{MatmulPolicy, MatmulTuning, skinny_tiles},
+    policy::{MOST_SKINNY_COLUMNS, MatmulPolicy, MatmulTuning, skinny_tiles},
     problem::MatmulProblem,
     stack::StackPolicy,
     tensor_cores::copy_time,
@@ -139,14 +139,16 @@ fn tiles(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Re
     let (boxed, tuning) = (BoxedOperands::of(problem, device.arch), MatmulTuning::of(device.arch));
     let boxes = if boxed.is_some() { BOXES } else { &[] };
     let tiles = boxes.iter().chain(tuning.tiles(problem.dtype)).chain(skinny_tiles(problem));
-    let direct = tuning.fastest(problem, tiles, device).map(|plan| (false, plan));
-    let transposed = problem.transposed();
-    let of_transposed = tuning.fastest(&transposed, skinny_tiles(&transposed), device).map(|plan| (true, plan));
+    let direct = tuning.fastest(problem, tiles, device).map(|plan| (problem, plan));
+    let transposed = (problem.m <= MOST_SKINNY_COLUMNS).then(|| problem.transposed());
+    let of_transposed = transposed
+        .as_ref()
+        .and_then(|problem| tuning.fastest(problem, skinny_tiles(problem), device).map(|plan| (problem, plan)));
     let fastest = direct.into_iter().chain(of_transposed).min_by_key(|(_, (time, ..))| *time);
     let shape = || vec![problem.matrices(), problem.m, problem.n];
-    let (is_transposed, (time, tile, grid)) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
-    let of_kernel = if is_transposed { &transposed } else { problem };
+    let (of_kernel, (time, tile, grid)) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
     let policy = MatmulPolicy::new(of_kernel, tile, &grid, boxed.as_ref());
+    let is_transposed = !std::ptr::eq(of_kernel, problem);
     Ok(TilePlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, is_transposed, time })
 }
 

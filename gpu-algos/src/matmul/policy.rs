@@ -90,6 +90,9 @@ fn load_of(problem: &MatmulProblem, tile: &MatmulTile, operand: usize) -> u32 {
 /// Fewer terms of a result are not worth the division of k among the warps of a block.
 const SKINNY_TERMS: usize = 512;
 
+/// The most columns of a tile of few.
+pub(super) const MOST_SKINNY_COLUMNS: usize = SKINNY[0].block_n;
+
 /// The tiles of few columns that have room for those of the result, if they have enough rows and the kernel can copy packs of a.
 pub(super) fn skinny_tiles(problem: &MatmulProblem) -> impl Iterator<Item = &'static MatmulTile> {
     let width = PACK_BYTES / problem.dtype.bytes();

@@ -68,6 +68,8 @@ const MOST_ROWS: usize = 8;
 /// Tiles of a block of `select_pipelined` that wait for the counts before them, and tiles that are loaded.
 const TILES_AHEAD: usize = 2;
 pub(super) const LOADING: usize = 2;
+/// Bytes of `select_pipelined` in front of a warp's values, for the key before them.
+const PAD: usize = 32;
 /// Shared memory of `select_pipelined` besides its tiles.
 const SHARED_BESIDES: usize = 4096;
 
@@ -180,7 +182,7 @@ impl SelectPolicy {
         let main = leaf_bytes.first().map_or(0, |&bytes| bytes).max(selected);
         let others = || leaf_bytes.iter().skip(1).copied().filter(|&bytes| bytes > 0);
         let of_value = stages * (main + beside) + LOADING * others().sum::<usize>();
-        let pads = if operands.has_keys { 16 * threads / 32 * (stages + LOADING * others().count()) } else { 0 };
+        let pads = if operands.has_keys { PAD * threads / 32 * (stages + LOADING * others().count()) } else { 0 };
         let room = most_shared.saturating_sub(SHARED_BESIDES + pads) / (of_value * threads);
         // Registers of a row: its values, the selected values and a vote.
         let row_words: usize = 1 + leaf_bytes.iter().chain([&selected]).map(|bytes| bytes.div_ceil(4)).sum::<usize>();
