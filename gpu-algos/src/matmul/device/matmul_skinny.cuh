@@ -1,13 +1,13 @@
 // Products with few columns, c = alpha a b + beta c: the warps of a block divide k.
 //
-// A block computes all columns of 64 rows of c, or a part of k of them. So a is read once, and a
-// block has many values along k to keep the memory busy with. BLOCK_K values along k of a and b at
-// a time come into shared memory, STAGES in all, a as it lies: packs along k stay together,
-// swizzled so that threads that read at once find packs of different rows in different banks. Of
-// each stage a warp multiplies a share of the values along k, for all rows and columns. A thread
-// thus has THREAD_M * THREAD_N sums and reads fewer elements for each product than one of a warp
-// that has a part of the columns. In the end the warps add their sums in shared memory in the order
-// of their numbers, each those of a part of the rows, and go on like the warps of `matmul`.
+// A block computes all columns of 64 rows of c, or sums a part of k of them. So a is read once, and
+// a block has many values along k to keep the memory busy with. BLOCK_K values along k of a and b
+// come into shared memory at a time, STAGES in all. Packs along k of a stay together there,
+// swizzled so that threads that read at once find packs of different rows in different banks. A
+// warp multiplies a share of the values along k of each stage, for all rows and columns: a thread
+// thus has THREAD_M * THREAD_N sums, and reads fewer elements for each product than one of a warp
+// that has a part of the columns. In the end the warps add their sums in shared memory, in the
+// order of their numbers. Each has a part of the rows from there on, like the warps of `matmul`.
 //
 // The order of additions depends on the shape of the launch, and on nothing else.
 //
@@ -17,7 +17,7 @@
 // caches serve; c once, and the sums of blocks that share a tile twice. Parameters: MatmulParams
 // (params.rs).
 //
-// Sources: Chen, Xiong, Song et al., TSM2: Optimizing Tall-and-Skinny Matrix-Matrix Multiplication
+// Sources: Chen, Xiong, Liang et al., TSM2: Optimizing Tall-and-Skinny Matrix-Matrix Multiplication
 // on GPUs, 2019; the division of k among warps after CUTLASS (NVIDIA).
 #pragma once
 #include "matmul.cuh"
