@@ -143,9 +143,15 @@ fn copy_all<T: Element, D: Dimension>(
         apart = sources.iter().zip(&places).collect();
     } else if !parts.is_empty() {
         let policy = JoinPolicy::of(size_of::<T::Storage>(), axes.rank(), parts.len());
-        let too_large = || ArrayError::TooLarge { shape: shape.to_vec() };
-        let launch = plan::launch(&parts, &axes, &policy).ok_or_else(too_large)?;
-        launch::enqueue(launch, &policy, &stream)?;
+        // A graph holds no copy from the host.
+        let is_apart = policy.is_table_in_memory() && stream.is_capturing()?;
+        let policy = if is_apart { policy.with_most_parts() } else { policy };
+        let at_once = if policy.is_table_in_memory() { parts.len() } else { policy.parts };
+        for (parts, strides) in parts.chunks(at_once).zip(axes.parts.chunks(at_once)) {
+            let too_large = || ArrayError::TooLarge { shape: shape.to_vec() };
+            let launch = plan::launch(parts, strides, &axes, &policy).ok_or_else(too_large)?;
+            launch::enqueue(launch, &policy, &stream)?;
+        }
     }
     apart
         .into_iter()

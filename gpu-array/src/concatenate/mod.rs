@@ -8,9 +8,9 @@
 //!    the axes, and a table of the arrays with their addresses and strides. The driver copies it, so a captured launch has a table of its own.
 //! 4. `launch.rs` finds the kernel of `device/concatenate.cuh` for these sizes, or compiles it, and launches it after the home streams of all arrays.
 //!
-//! One launch takes all arrays: where the parameters have no room for the table (about a hundred flat arrays), it is copied to the device before. Large
-//! arrays that lie along another axis than the result (a transposed matrix) are copied by the loop of expressions that goes through shared memory, each
-//! for itself.
+//! One launch takes all arrays: where the parameters have no room for the table (about a hundred flat arrays), it is copied to the device before; a
+//! graph, which holds no such copy, has several launches. Large arrays that lie along another axis than the result (a transposed matrix) are copied by the
+//! loop of expressions that goes through shared memory, each for itself.
 
 mod axes;
 mod join;
@@ -60,9 +60,9 @@ struct JoinPart<'s> {
 /// Elements are moved as they are: the bits are those of the arrays. A `bool` whose byte a kernel set to another value than 0 and 1 may become 1.
 ///
 /// # Cost
-/// Each element is read once and written once, on a GPU in accesses of 16 bytes where both sides allow it. One launch for all of
-/// them. Beyond about 100 contiguous arrays, 80 with gaps between rows, or 40 with more axes, their addresses are copied to the device before it. A large
-/// array that is transposed takes a launch of its own. Does not wait. On the host one thread copies.
+/// Each element is read once and written once, on a GPU in accesses of 16 bytes where both sides allow it. One launch for all
+/// of them. Beyond about 100 contiguous arrays, 80 with gaps between rows, or 40 with more axes, their addresses are copied to the device before it; in a
+/// capture so many arrays have a launch each. A large array that is transposed takes a launch of its own. Does not wait. On the host one thread copies.
 ///
 /// # Errors
 /// `NoArrays` for none; `Axis` where there is no such axis; `Join` for shapes that do not fit; `Devices` for arrays of several devices; `TooLarge`; the

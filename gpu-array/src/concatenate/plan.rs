@@ -9,6 +9,7 @@ use super::{
     params::{BY_ELEMENTS, ConcatenateHead, ConcatenateParams, PartParams},
     policy::JoinPolicy,
 };
+use crate::shape::Strides;
 
 /// The most blocks of a grid.
 const MOST_BLOCKS: usize = i32::MAX as usize;
@@ -54,12 +55,18 @@ impl PartWalk {
     }
 }
 
-/// The launch that copies `parts`, one at least, whose axes these are. None where it would have more blocks than a grid.
-pub(super) fn launch<'s>(parts: &[JoinPart<'s>], axes: &JoinAxes, policy: &JoinPolicy) -> Option<JoinLaunch<'s>> {
+/// The launch that copies `parts`, with the strides of each: one at least, and at most as many as the policy has room for. None where it
+/// would have more blocks than a grid.
+pub(super) fn launch<'s>(
+    parts: &[JoinPart<'s>],
+    strides: &[Strides],
+    axes: &JoinAxes,
+    policy: &JoinPolicy,
+) -> Option<JoinLaunch<'s>> {
     let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
     let mut list: Vec<PartParams<'_>> = Vec::with_capacity(parts.len());
     let (mut blocks, mut most_items) = (0usize, 0);
-    for (part, strides) in parts.iter().zip(&axes.parts) {
+    for (part, strides) in parts.iter().zip(strides) {
         if !homes.contains(&part.home) {
             homes.push(part.home);
         }

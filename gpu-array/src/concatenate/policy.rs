@@ -44,6 +44,11 @@ impl JoinPolicy {
         Self { bytes, rank, parts, threads, items }
     }
 
+    /// This policy with as many parts as parameters have room for.
+    pub(super) fn with_most_parts(self) -> Self {
+        Self { parts: most_parts(self.rank), ..self }
+    }
+
     /// Elements of a pack.
     pub(super) fn pack(&self) -> usize {
         16 / self.bytes
