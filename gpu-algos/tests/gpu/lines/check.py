@@ -8,6 +8,8 @@ import numpy as np
 warnings.simplefilter("ignore")
 inf, NaN = float("inf"), float("nan")
 counted, wrong = [0], []
+# The error that is documented of a function on a device, where it is larger than that of the others.
+documented = {"special.jn": 1.2e-11}
 
 
 def value_of(line):
@@ -33,6 +35,8 @@ def case(line, place, dtype, shape, elements):
     else:
         finite = np.abs(want[np.isfinite(want)])
         bound = 16 * np.finfo(want.dtype).eps * (finite.max() if finite.size else 1.0)
+        if place == "device":
+            bound = max(bound, documented.get(line.split("(")[0], 0.0))
         same = (want == got) | (np.isnan(want) & np.isnan(got)) | (np.abs(want - got) <= bound)
         if not same.all():
             wrong.append(f"{line} on {place}: {got} in place of {want}")

@@ -357,7 +357,7 @@ Each line of NumPy with ours. `x`, `y` and the like are arrays by reference: `&G
 host, for which the same text computes the same. `.eval()?` makes an array of a value, on a device or as ndarray's `Array`; without it the value goes into
 a larger one, and all is one kernel. The lines come from `gpu-algos/tests/gpu/lines`, whose tests `lines_agree_with_numpy` and `lines_agree_with_scipy`
 evaluate each on a device, on the host (but for those that say *on a device*) and by NumPy or SciPy, and compare types, shapes and values: integers exactly,
-floats within 16 units in the last place of the greatest value.
+floats within 16 units in the last place of the greatest value, or `jn` on a device within its own bound.
 
 Where a line has `?` it gives an array at once. [PYCUDA.md](PYCUDA.md) has the tests of PyCUDA.
 ";
