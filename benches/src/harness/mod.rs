@@ -42,7 +42,7 @@ use std::{
 };
 
 use criterion::Criterion;
-use gpu_driver::{Device, Stream, emulated::Emulated, nvrtc};
+use gpu_driver::{Device, DeviceVec, Stream, emulated::Emulated, nvrtc};
 use serde_json::{Value, json};
 
 pub use check::Check;
@@ -61,11 +61,22 @@ pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 pub struct Gpu {
     stream: Stream,
     prepared: Cell<Option<Duration>>,
+    /// Memory in front of all arrays, of another length in each round.
+    _pad: Option<DeviceVec<u8>>,
 }
 
+/// The longest pad in front of the arrays of a round, and the bytes by which pads differ.
+const LONGEST_PAD: usize = 4 << 20;
+const PAD_STEP: usize = 512;
+
 impl Gpu {
-    fn new(device: &Device) -> Self {
-        Self { stream: device.stream(), prepared: Cell::new(None) }
+    /// Where the arrays of a launch of few microseconds lie decides about as much as a sixth of its time: they lie elsewhere in each round.
+    fn new(device: &Device, round: u32) -> Outcome<Self> {
+        let stream = device.stream();
+        // Multiples of the golden ratio, which spread evenly.
+        let steps = (round as usize).wrapping_mul(0x9e37_79b1) % (LONGEST_PAD / PAD_STEP);
+        let pad = if steps > 0 { Some(DeviceVec::zeros(&stream, steps * PAD_STEP)?) } else { None };
+        Ok(Self { stream, prepared: Cell::new(None), _pad: pad })
     }
 
     /// The stream that is timed: the device's main one.
@@ -139,7 +150,8 @@ impl Harness {
         settings.backend = Some(backend);
         let mut facts = Facts::to(settings.facts.as_deref())?;
         facts.line(environment(backend, gpu.as_ref())?);
-        Ok(Self { criterion, selection, settings, gpu: gpu.as_ref().map(Gpu::new).map(Rc::new), facts })
+        let gpu = gpu.map(|device| Gpu::new(&device, settings.round)).transpose()?.map(Rc::new);
+        Ok(Self { criterion, selection, settings, gpu, facts })
     }
 
     /// The set of cases to measure.

@@ -72,6 +72,8 @@ pub struct Settings {
     pub peers: bool,
     /// `BENCH_CHECK`, unset: yes. Checks take longer than the calls that are timed; of several rounds one makes them.
     pub check: bool,
+    /// `BENCH_ROUND`, unset: 0. In each round arrays lie elsewhere in device memory.
+    pub round: u32,
     /// `BENCH_FACTS`: the file that lines of facts are appended to.
     pub facts: Option<PathBuf>,
 }
@@ -105,7 +107,11 @@ impl Settings {
             Some(other) => Err(format!("{name}=`{other}`: 0 or 1")),
         };
         let (peers, check) = (switch("BENCH_PEERS", false)?, switch("BENCH_CHECK", true)?);
-        Ok(Self { backend, set, peers, check, facts: variable("BENCH_FACTS").map(PathBuf::from) })
+        let round = match variable("BENCH_ROUND") {
+            None => 0,
+            Some(number) => number.parse().map_err(|_| format!("BENCH_ROUND=`{number}`: a number"))?,
+        };
+        Ok(Self { backend, set, peers, check, round, facts: variable("BENCH_FACTS").map(PathBuf::from) })
     }
 }
 
@@ -128,11 +134,23 @@ mod tests {
         assert_eq!(read(true, &[])?.set, Set::Tiny);
         let all = read(
             true,
-            &[("BENCH_BACKEND", "emulated"), ("BENCH_SET", "full"), ("BENCH_PEERS", "1"), ("BENCH_FACTS", "f")],
+            &[
+                ("BENCH_BACKEND", "emulated"),
+                ("BENCH_SET", "full"),
+                ("BENCH_PEERS", "1"),
+                ("BENCH_ROUND", "3"),
+                ("BENCH_FACTS", "f"),
+            ],
         )?;
-        assert_eq!((all.backend, all.set, all.peers), (Some(Backend::Emulated), Set::Full, true));
+        assert_eq!((all.backend, all.set, all.peers, all.round), (Some(Backend::Emulated), Set::Full, true, 3));
         assert_eq!(all.facts, Some(PathBuf::from("f")));
-        for wrong in [("BENCH_BACKEND", "gpu"), ("BENCH_SET", "huge"), ("BENCH_PEERS", "yes"), ("BENCH_CHECK", "2")] {
+        for wrong in [
+            ("BENCH_BACKEND", "gpu"),
+            ("BENCH_SET", "huge"),
+            ("BENCH_PEERS", "yes"),
+            ("BENCH_CHECK", "2"),
+            ("BENCH_ROUND", "-1"),
+        ] {
             assert!(read(false, &[wrong]).is_err(), "{wrong:?}");
         }
         Ok(())

@@ -27,8 +27,14 @@ fn run(backend: Backend, arguments: &[&str], benches: impl FnOnce(&mut Harness))
     let criterion = defaults(Criterion::default()).warm_up_time(short).measurement_time(short).nresamples(10);
     let criterion = criterion.without_plots().output_directory(&out);
     let arguments = ["--bench"].iter().chain(arguments).map(|&argument| argument.to_owned());
-    let settings =
-        Settings { backend: Some(backend), set: Set::Tiny, peers: true, check: true, facts: Some(facts.clone()) };
+    let settings = Settings {
+        backend: Some(backend),
+        set: Set::Tiny,
+        peers: true,
+        check: true,
+        round: 1,
+        facts: Some(facts.clone()),
+    };
     let mut harness = Harness::open(criterion, Selection::from_arguments(arguments), settings)?;
     benches(&mut harness);
     let text = std::fs::read_to_string(facts)?;

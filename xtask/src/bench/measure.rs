@@ -111,7 +111,10 @@ fn start(bench: &Bench, side: &Side, plan: &Plan, folder: &Path, round: usize) -
     command.args(&bench.arguments).env("BENCH_FACTS", &facts).env("CRITERION_HOME", folder);
     command.env("BENCH_SET", &plan.set).env("BENCH_PEERS", if side.peers { "1" } else { "0" });
     // Checks take longer than the calls that are timed: the first round makes them.
-    command.env("BENCH_CHECK", if round == 0 { "1" } else { "0" }).envs(plan.environment.iter().cloned());
+    command
+        .env("BENCH_CHECK", if round == 0 { "1" } else { "0" })
+        .env("BENCH_ROUND", round.to_string())
+        .envs(plan.environment.iter().cloned());
     if let Some(backend) = &plan.backend {
         command.env("BENCH_BACKEND", backend);
     }
