@@ -70,7 +70,8 @@ const LONGEST_PAD: usize = 4 << 20;
 const PAD_STEP: usize = 512;
 
 impl Gpu {
-    /// Where the arrays of a launch of few microseconds lie decides about as much as a sixth of its time: they lie elsewhere in each round.
+    /// The device with a pad in front of all arrays, which therefore lie elsewhere in each round: that decides up to a sixth of the time of a launch of few
+    /// microseconds.
     fn new(device: &Device, round: u32) -> Outcome<Self> {
         let stream = device.stream();
         // Multiples of the golden ratio, which spread evenly.

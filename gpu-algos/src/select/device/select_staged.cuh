@@ -15,8 +15,8 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct Segments {
     typedef typename Moved<E, F, MODE>::Item Item;
     static constexpr int E_LEAVES = E::Leaves::SIZE, LEAVES = E_LEAVES + F::Leaves::SIZE,
                          VALUES = 32 * ROWS;
-    // The value before a warp's first one is copied in front of it. The pad is a whole sector, since
-    // copies whose halves of one go to several read it twice.
+    // The value before a warp's first one is copied in front of it. The pad is a whole sector of
+    // 32 bytes: copies whose halves of one go to several read it twice.
     static constexpr int PAD = (MODE & KEYS) != 0 ? 32 : 0;
     static constexpr bool BESIDE = (MODE & VALUES_AND_INDICES) == VALUES_AND_INDICES;
     // Bytes of a value; 0 if the leaf has no buffer of its own.
