@@ -31,7 +31,11 @@ pub(super) fn enqueue(mut launch: JoinLaunch<'_>, policy: &JoinPolicy, stream: &
     let key = [SPACE.word(), policy.bytes as u64, policy.rank as u64, policy.parts as u64];
     let kernel = stream.device().generated_kernel(&SPACE, &key, || Ok(program(policy)))?;
     // Freed behind the launch, in the order of the stream.
-    let table = if policy.is_table_in_memory() { Some(DeviceVec::from_slice(stream, &launch.table)?) } else { None };
+    let table = if policy.is_table_in_memory() {
+        Some(DeviceVec::from_vec(stream, std::mem::take(&mut launch.table))?)
+    } else {
+        None
+    };
     if let Some(table) = &table {
         launch.words[TABLE_WORD] = table.as_raw();
     }

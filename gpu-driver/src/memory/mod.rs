@@ -143,6 +143,34 @@ impl<T: DevicePod> DeviceVec<T> {
         Ok(buffer)
     }
 
+    /// A buffer with a copy of `host`. Returns at once: the vector is released when the stream has copied it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `InCapture`, `DeviceLost`.
+    #[track_caller]
+    pub fn from_vec(home: &Stream, host: Vec<T>) -> Result<Self> {
+        // SAFETY: every element is written next.
+        let buffer = unsafe { Self::uninitialized(home, host.len())? };
+        if host.is_empty() {
+            return Ok(buffer);
+        }
+        let (bytes, host) = (size_of_val(&host[..]), Arc::new(host));
+        {
+            let current = home.device().enter()?;
+            home.not_captured("DeviceVec::from_vec", &current)?;
+            // SAFETY: both have that many bytes; the vector is kept until the copy has run.
+            let code =
+                unsafe { sys::cuMemcpyHtoDAsync_v2(buffer.memory.address, host.as_ptr().cast(), bytes, home.as_raw()) };
+            home.device().check("cuMemcpyHtoDAsync", code)?;
+        }
+        let kept = host.clone();
+        if home.call_host(move || drop(kept)).is_err() && home.synchronize().is_err() {
+            // The copy may still be on its way.
+            std::mem::forget(host);
+        }
+        Ok(buffer)
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.len

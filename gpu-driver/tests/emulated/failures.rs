@@ -349,6 +349,11 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| makes(call, |stream| DeviceVec::from_slice(stream, &HOST), HOST),
     },
     Operation {
+        name: "DeviceVec::from_vec",
+        makes: &[(Allocation, 1), (Copy, 1)],
+        sweep: |call| makes(call, |stream| DeviceVec::from_vec(stream, HOST.to_vec()), HOST),
+    },
+    Operation {
         name: "DevicePool::zeros",
         makes: &[(Allocation, 1)],
         sweep: |call| makes(call, |stream| DevicePool::new(stream.device())?.zeros(stream, 3), [0; 3]),
