@@ -155,6 +155,22 @@ fn few_columns_are_chosen_for_the_shapes_of_their_test() {
     }
 }
 
+/// An expression around a product has the bits of the product alone: where warps compute it, in the order of k, so does the kernel with an epilogue.
+#[test]
+fn products_of_warps_keep_their_order_in_expressions() {
+    let with_epilogue = Wanted { epilogue: true, ..Wanted::default() };
+    for shapes in [[&[1024, 32, 512][..], &[1024, 512, 64]], [&[200, 64, 384], &[200, 384, 128]]] {
+        let problem = problem(DType::F32, shapes, 0).expect("a product");
+        let alone = choose("matmul", &problem, Wanted::default(), &DEVICES[0]).expect("a plan");
+        let within = choose("matmul", &problem, with_epilogue, &DEVICES[0]).expect("a plan");
+        assert_eq!(alone.time(), within.time(), "{shapes:?}");
+        let (MatmulPlan::Warps(_), MatmulPlan::Tiles(plan)) = (alone, within) else {
+            panic!("{shapes:?}: other kernels")
+        };
+        assert!(plan.grid.splits == 1 && !plan.policy.tile.is_skinny(), "{shapes:?}: {:?}", plan.policy);
+    }
+}
+
 /// The shapes of the device test `products_of_equal_shares`: four multiprocessors are the emulated device's.
 #[test]
 fn equal_shares_are_chosen_for_the_shapes_of_their_test() {

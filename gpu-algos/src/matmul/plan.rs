@@ -121,32 +121,48 @@ pub(super) fn choose(
     device: &DeviceLimits,
 ) -> Result<MatmulPlan> {
     let stack = StackPolicy::of(problem, device).filter(|_| !wanted.tiles);
-    let warps = WarpPlan::of(problem, device).filter(|_| !wanted.tiles && !wanted.epilogue);
-    match (stack, warps) {
+    let warps = WarpPlan::of(problem, device).filter(|_| !wanted.tiles);
+    match (stack, warps.filter(|_| !wanted.epilogue)) {
         (Some(policy), Some(plan)) if policy.is_of_largest() => Ok(MatmulPlan::Warps(plan)),
         (Some(policy), _) => Ok(MatmulPlan::Stack(policy)),
-        (None, warps) => {
+        (None, _) => {
             let tiles = tiles(op, problem, device)?;
-            Ok(match warps.filter(|plan| plan.time < tiles.time) {
-                Some(plan) => MatmulPlan::Warps(plan),
-                None => MatmulPlan::Tiles(tiles),
-            })
+            match warps.filter(|plan| plan.time < tiles.time) {
+                // The sums of an expression have the bits of the product alone, which warps add in the order of k.
+                Some(plan) if wanted.epilogue => {
+                    Ok(MatmulPlan::Tiles(TilePlan { time: plan.time, ..tiles_in_order(op, problem, device)? }))
+                }
+                Some(plan) => Ok(MatmulPlan::Warps(plan)),
+                None => Ok(MatmulPlan::Tiles(tiles)),
+            }
         }
     }
+}
+
+/// The plan whose sums are added in the order of k: a block has a tile to itself.
+fn tiles_in_order(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<TilePlan> {
+    let tuning = MatmulTuning::of(device.arch);
+    let fastest = tuning.fastest(problem, tuning.tiles(problem.dtype).iter(), |grid| grid.splits == 1, device);
+    let (time, tile, grid) = fastest.ok_or_else(|| too_large(op, problem))?;
+    let policy = MatmulPolicy::new(problem, tile, &grid, None);
+    Ok(TilePlan { policy, boxed: None, grid, is_transposed: false, time })
+}
+
+fn too_large(op: &'static str, problem: &MatmulProblem) -> AlgoError {
+    AlgoError::TooLarge { op, shape: vec![problem.matrices(), problem.m, problem.n] }
 }
 
 fn tiles(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<TilePlan> {
     let (boxed, tuning) = (BoxedOperands::of(problem, device.arch), MatmulTuning::of(device.arch));
     let boxes = if boxed.is_some() { BOXES } else { &[] };
     let tiles = boxes.iter().chain(tuning.tiles(problem.dtype)).chain(skinny_tiles(problem));
-    let direct = tuning.fastest(problem, tiles, device).map(|plan| (problem, plan));
+    let direct = tuning.fastest(problem, tiles, |_| true, device).map(|plan| (problem, plan));
     let transposed = (problem.m <= MOST_SKINNY_COLUMNS).then(|| problem.transposed());
-    let of_transposed = transposed
-        .as_ref()
-        .and_then(|problem| tuning.fastest(problem, skinny_tiles(problem), device).map(|plan| (problem, plan)));
+    let of_transposed = transposed.as_ref().and_then(|problem| {
+        tuning.fastest(problem, skinny_tiles(problem), |_| true, device).map(|plan| (problem, plan))
+    });
     let fastest = direct.into_iter().chain(of_transposed).min_by_key(|(_, (time, ..))| *time);
-    let shape = || vec![problem.matrices(), problem.m, problem.n];
-    let (of_kernel, (time, tile, grid)) = fastest.ok_or_else(|| AlgoError::TooLarge { op, shape: shape() })?;
+    let (of_kernel, (time, tile, grid)) = fastest.ok_or_else(|| too_large(op, problem))?;
     let policy = MatmulPolicy::new(of_kernel, tile, &grid, boxed.as_ref());
     let is_transposed = !std::ptr::eq(of_kernel, problem);
     Ok(TilePlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, is_transposed, time })

@@ -151,6 +151,9 @@ static TUNING: [(Arch, MatmulTuning); 2] = [(Arch::new(7, 0), SM_70), (Arch::new
 /// Numbers of blocks that may share a tile.
 const SPLITS: [usize; 18] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
 
+/// Static shared memory of a kernel of tiles, to the alignment of the dynamic one behind it.
+const STATIC_BYTES: usize = 128;
+
 /// Steps along k that a block could take while it adds the sums of another one.
 const COMBINED: usize = 8;
 
@@ -174,15 +177,17 @@ impl MatmulTuning {
         }
     }
 
-    /// The least estimated time of tiles, and its tile and grid; None if no grid is small enough.
+    /// The least estimated time of tiles and of the grids that are accepted, and its tile and grid; None if no grid is small enough.
     pub(super) fn fastest<'t>(
         &self,
         problem: &MatmulProblem,
         tiles: impl Iterator<Item = &'t MatmulTile>,
+        accepts: impl Fn(&MatmulGrid) -> bool,
         device: &DeviceLimits,
     ) -> Option<(u128, MatmulTile, MatmulGrid)> {
-        let fitting = tiles.filter(|tile| tile.shared_bytes(problem.dtype) <= device.most_shared_bytes);
+        let fitting = tiles.filter(|tile| tile.shared_bytes(problem.dtype) + STATIC_BYTES <= device.most_shared_bytes);
         let plans = fitting.flat_map(|tile| iter::repeat(tile).zip(self.grids(problem, tile, device)));
+        let plans = plans.filter(|(_, grid)| accepts(grid));
         let plans = plans.map(|(tile, grid)| (self.time(problem, tile, &grid, device), tile, grid));
         // The first of the fastest, which has the largest tile.
         plans.min_by_key(|(time, ..)| *time).map(|(time, &tile, grid)| (time, tile, grid))

@@ -156,8 +156,8 @@ pub(super) const NARROW: &[MatmulTile] = &[
 ///
 /// H200, 8192 rows and 8192 terms, us, beside cuBLAS 13.1 (137 for 4 to 32 columns): 32 columns 111, 16 columns 75, 4 columns 71; 8 rows 67 (131). A read of
 /// as many bytes takes 62. With 128 x 32 and one of k for all warps (`NARROW`) 138 whatever the number of columns. Tried: 8 x 16 sums of a thread 126, 4
-/// x 32 145, more than three blocks of 8 x 8 spill. In a program of its own, profiled (32 columns, 8 x 8): 79 % of the multiplications a multiprocessor could
-/// issue; a third of a cycle of each is a wait for operands in the same bank of registers.
+/// x 32 145, more than three blocks of 8 x 8 spill. In a program of its own, profiled (32 columns, 8 x 8): 62 % of the multiplications that a multiprocessor
+/// could do, issue slots busy 78 %; a third of a cycle of each instruction is a wait for operands in the same bank of registers.
 pub(super) const SKINNY: &[MatmulTile] = &[
     MatmulTile::new([64, 32, 32], (8, 8), 4).speed(3, 3, 88).along_k(),
     MatmulTile::new([64, 16, 32], (4, 8), 4).speed(4, 4, 64).along_k(),

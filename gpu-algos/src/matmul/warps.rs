@@ -125,9 +125,9 @@ impl WarpPlan {
 }
 
 impl WarpTile {
-    /// Dynamic shared memory of a block: rows of a with two packs behind each, and rows of b.
+    /// Dynamic shared memory of a block: rows of a with a pack behind each, and rows of b.
     fn shared_bytes(&self) -> usize {
-        let stage = self.block_m * (4 * self.block_k + 2 * PACK_BYTES) + self.block_k * 4 * self.block_n;
+        let stage = self.block_m * (4 * self.block_k + PACK_BYTES) + self.block_k * 4 * self.block_n;
         self.warps * self.stages * stage
     }
 }

@@ -90,8 +90,8 @@ template <class T, int LENGTH, int BLOCK_K, int THREADS> struct RowsAlongK {
     }
 };
 
-// Elements of a that a thread multiplies: VECTOR_SIZE values along k of each of its rows. Its row i
-// is `place(row, i)`, where `row` is the thread's among those of the warp.
+// Elements of a that a thread multiplies: VECTOR_SIZE values along k of each of its rows. Row x of
+// the tile is row `number_of(x)` of the threads whose row is `thread_of(x)`.
 template <class T, class Tile, uint32_t LOAD> struct SkinnyRows {
     typedef SkinnyTile<T, Tile> Threads;
     typedef OperandTile<T, Tile::BLOCK_M, Tile::BLOCK_K, Threads::THREADS, PACKS, Tile::UNIT> ATile;

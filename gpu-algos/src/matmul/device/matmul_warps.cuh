@@ -54,10 +54,8 @@ struct WarpPart {
 // The stages of a warp, and the copies into them.
 template <class T, class Tile> struct WarpStages {
     static constexpr int VECTOR_SIZE = 16 / int(sizeof(T));
-    // The pad behind rows of a spreads rows that threads read at once over the banks. It is two
-    // packs: copies whose halves of a sector of 32 bytes go to different ones are two reads.
-    static constexpr int A_PITCH = Tile::BLOCK_K + 2 * VECTOR_SIZE,
-                         A_SIZE = Tile::BLOCK_M * A_PITCH;
+    // The pad behind rows of a spreads rows that threads read at once over the banks.
+    static constexpr int A_PITCH = Tile::BLOCK_K + VECTOR_SIZE, A_SIZE = Tile::BLOCK_M * A_PITCH;
     static constexpr int STAGE = A_SIZE + Tile::BLOCK_K * Tile::BLOCK_N;
     static constexpr int SIZE = Tile::STAGES * STAGE;
     // Packs of a row of a part of a and of b.
