@@ -74,8 +74,8 @@ impl Gpu {
     /// microseconds.
     fn new(device: &Device, round: u32) -> Outcome<Self> {
         let stream = device.stream();
-        // Multiples of the golden ratio, which spread evenly.
-        let steps = (round as usize).wrapping_mul(0x9e37_79b1) % (LONGEST_PAD / PAD_STEP);
+        // The highest bits of multiples of the golden ratio, which spread evenly.
+        let steps = (round.wrapping_mul(0x9e37_79b1) as usize * (LONGEST_PAD / PAD_STEP)) >> 32;
         let pad = if steps > 0 { Some(DeviceVec::zeros(&stream, steps * PAD_STEP)?) } else { None };
         Ok(Self { stream, prepared: Cell::new(None), _pad: pad })
     }
