@@ -52,7 +52,7 @@ fn chosen(dtype: DType, shapes: [&[usize]; 2], layout: usize, limits: &DeviceLim
         Ok(MatmulPlan::Warps(plan)) => format!("{} {}", warps::template(dtype), described(&plan.launch(&problem))),
         Ok(MatmulPlan::Tiles(plan)) => {
             let (kernel, splits) = (plan.policy.template(dtype), plan.grid.splits);
-            format!("{kernel} splits {splits} {}", described(&launch(&plan.problem(&problem), &plan)))
+            format!("{kernel} splits {splits} {}", described(&launch(plan.problem(&problem), &plan)))
         }
         Err(error) => error.to_string(),
     }

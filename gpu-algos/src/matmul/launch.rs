@@ -104,7 +104,7 @@ pub(super) fn run(
         MatmulPlan::Stack(policy) => (policy.kernel(problem.dtype, device)?, policy.launch(problem), None),
         MatmulPlan::Warps(plan) => (WarpPlan::kernel(problem.dtype, device)?, plan.launch(problem), None),
         MatmulPlan::Tiles(plan) => {
-            let problem = &*plan.problem(problem);
+            let problem = plan.problem(problem);
             let epilogue = epilogue.map(|epilogue| epilogue.placed(problem, PACK_BYTES / problem.dtype.bytes()));
             let mut launch = launch(problem, &plan);
             if let Some(epilogue) = epilogue {

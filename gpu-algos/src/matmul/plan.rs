@@ -1,7 +1,5 @@
 //! The one decision of a product: the kernel, its template arguments and the grid.
 
-use std::borrow::Cow;
-
 use gpu_array::DType;
 
 use super::{
@@ -37,8 +35,8 @@ pub(super) struct TilePlan {
     /// The operands of a kernel that copies boxes.
     pub(super) boxed: Option<BoxedOperands>,
     pub(super) grid: MatmulGrid,
-    /// Whether the kernel computes the transposed result, which has few columns.
-    is_transposed: bool,
+    /// The problem as the kernel computes it, where that is the transposed one, which has few columns.
+    transposed: Option<MatmulProblem>,
     /// The estimated time, in multiplications of a multiprocessor.
     time: u128,
 }
@@ -145,7 +143,7 @@ fn tiles_in_order(op: &'static str, problem: &MatmulProblem, device: &DeviceLimi
     let fastest = tuning.fastest(problem, tuning.tiles(problem.dtype).iter(), |grid| grid.splits == 1, device);
     let (time, tile, grid) = fastest.ok_or_else(|| too_large(op, problem))?;
     let policy = MatmulPolicy::new(problem, tile, &grid, None);
-    Ok(TilePlan { policy, boxed: None, grid, is_transposed: false, time })
+    Ok(TilePlan { policy, boxed: None, grid, transposed: None, time })
 }
 
 fn too_large(op: &'static str, problem: &MatmulProblem) -> AlgoError {
@@ -156,21 +154,23 @@ fn tiles(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Re
     let (boxed, tuning) = (BoxedOperands::of(problem, device.arch), MatmulTuning::of(device.arch));
     let boxes = if boxed.is_some() { BOXES } else { &[] };
     let tiles = boxes.iter().chain(tuning.tiles(problem.dtype)).chain(skinny_tiles(problem));
-    let direct = tuning.fastest(problem, tiles, |_| true, device).map(|plan| (problem, plan));
+    let direct = tuning.fastest(problem, tiles, |_| true, device);
     let transposed = (problem.m <= MOST_SKINNY_COLUMNS).then(|| problem.transposed());
-    let of_transposed = transposed.as_ref().and_then(|problem| {
-        tuning.fastest(problem, skinny_tiles(problem), |_| true, device).map(|plan| (problem, plan))
-    });
-    let fastest = direct.into_iter().chain(of_transposed).min_by_key(|(_, (time, ..))| *time);
-    let (of_kernel, (time, tile, grid)) = fastest.ok_or_else(|| too_large(op, problem))?;
-    let policy = MatmulPolicy::new(of_kernel, tile, &grid, boxed.as_ref());
-    let is_transposed = !std::ptr::eq(of_kernel, problem);
-    Ok(TilePlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, is_transposed, time })
+    let of_transposed =
+        transposed.as_ref().and_then(|problem| tuning.fastest(problem, skinny_tiles(problem), |_| true, device));
+    let is_transposed = match (&direct, &of_transposed) {
+        (Some((direct, ..)), Some((of_transposed, ..))) => of_transposed < direct,
+        _ => direct.is_none(),
+    };
+    let (transposed, fastest) = if is_transposed { (transposed, of_transposed) } else { (None, direct) };
+    let (time, tile, grid) = fastest.ok_or_else(|| too_large(op, problem))?;
+    let policy = MatmulPolicy::new(transposed.as_ref().unwrap_or(problem), tile, &grid, boxed.as_ref());
+    Ok(TilePlan { policy, boxed: boxed.filter(|_| tile.is_of_boxes()), grid, transposed, time })
 }
 
 impl TilePlan {
     /// The problem as the kernel computes it.
-    pub(super) fn problem<'p>(&self, problem: &'p MatmulProblem) -> Cow<'p, MatmulProblem> {
-        if self.is_transposed { Cow::Owned(problem.transposed()) } else { Cow::Borrowed(problem) }
+    pub(super) fn problem<'p>(&'p self, problem: &'p MatmulProblem) -> &'p MatmulProblem {
+        self.transposed.as_ref().unwrap_or(problem)
     }
 }
