@@ -153,6 +153,15 @@ impl Stream {
         self.device().0.is_capturing(self.as_raw(), &current)
     }
 
+    /// [`Stream::not_captured`]; and until the guard goes the stream joins no capture, which another thread may begin. Work that a graph cannot hold is
+    /// enqueued, and waited for, under the guard. Its thread begins and joins no capture meanwhile, allocates and drops no value of the user.
+    #[must_use = "the stream may join a capture when it goes"]
+    pub(crate) fn uncaptured(&self, op: &'static str, current: &Current) -> Result<RwLockReadGuard<'_, ()>> {
+        let steady = self.device().0.captures.steady();
+        self.not_captured(op, current)?;
+        Ok(steady)
+    }
+
     /// Refuses an operation that a graph cannot hold where the stream is captured, before the driver sees it, so the capture goes on.
     pub(crate) fn not_captured(&self, op: &'static str, current: &Current) -> Result<()> {
         match self.device().0.own_capture_of(self.as_raw(), current)? {

@@ -1,6 +1,10 @@
 //! Kernels whose text is made at run time: kept by the device under a key, launched with one argument of 64-bit words.
 
-use std::{ffi::c_void, fmt, sync::Arc};
+use std::{
+    ffi::c_void,
+    fmt,
+    sync::{Arc, atomic::AtomicU8},
+};
 
 use crate::{Device, DriverError, LaunchConfig, Program, Result, Stream, loaded::Loaded, module::same_device};
 
@@ -13,17 +17,22 @@ use crate::{Device, DriverError, LaunchConfig, Program, Result, Stream, loaded::
 /// static KERNELS: KernelSpace = KernelSpace::new();
 /// let key = [KERNELS.word(), 256];
 /// ```
+/// A constant is no space, since the linker may give equal constants of several crates one address:
+/// ```compile_fail
+/// const KERNELS: &gpu_driver::KernelSpace = &gpu_driver::KernelSpace::new();
+/// ```
 #[derive(Debug)]
 pub struct KernelSpace {
-    /// Its address tells the space from others, so it has a size.
-    _address: u8,
+    /// Its address tells the space from others, so it has a size. Two values that may change are never one, as equal constants may be: no constant
+    /// has the address of another crate's static.
+    _address: AtomicU8,
 }
 
 impl KernelSpace {
     /// A space of its own, for a static.
     #[expect(clippy::new_without_default, reason = "a default would suggest a value; only the address counts")]
     pub const fn new() -> Self {
-        Self { _address: 0 }
+        Self { _address: AtomicU8::new(0) }
     }
 
     /// The first word of its keys. Other words may follow from anywhere.
@@ -71,12 +80,14 @@ impl Device {
         make: impl FnOnce() -> Result<Program>,
     ) -> Result<GeneratedKernel> {
         space.owns("Device::generated_kernel", key)?;
-        let load = || {
-            let program = make()?;
-            let name = program.names().first().cloned().unwrap_or_default();
-            Loaded::compile(self, &name, &program)
-        };
-        let function = self.0.kernels.generated.fill(key, || key.into(), load)?;
+        let kernels = &self.0.kernels.generated;
+        if let Some(function) = kernels.find(key) {
+            return Ok(GeneratedKernel { function, device: self.clone() });
+        }
+        // Before the kernel's slot is taken: `make` may ask for kernels itself.
+        let program = make()?;
+        let name = program.names().first().cloned().unwrap_or_default();
+        let function = kernels.fill(key, || key.into(), || Loaded::compile(self, &name, &program))?;
         Ok(GeneratedKernel { function, device: self.clone() })
     }
 

@@ -91,7 +91,7 @@ impl<T: DevicePod> Global<T> {
         const OP: &str = "Global::read";
         same_device(OP, self.module.device(), stream.device())?;
         let current = stream.device().enter()?;
-        stream.not_captured(OP, &current)?;
+        let _uncaptured = stream.uncaptured(OP, &current)?;
         // SAFETY: zero bytes are a valid value of a `DevicePod`.
         let mut host: Vec<T> = vec![unsafe { std::mem::zeroed() }; self.len];
         let bytes = size_of_val(host.as_slice());
@@ -111,7 +111,7 @@ impl<T: DevicePod> Global<T> {
         same_len(OP, self.len, values.len())?;
         same_device(OP, self.module.device(), stream.device())?;
         let current = stream.device().enter()?;
-        stream.not_captured(OP, &current)?;
+        let _uncaptured = stream.uncaptured(OP, &current)?;
         let bytes = size_of_val(values);
         // SAFETY: both have that many bytes, and the copy ends before this function returns.
         let code = unsafe { sys::cuMemcpyHtoDAsync_v2(self.address, values.as_ptr().cast(), bytes, stream.as_raw()) };

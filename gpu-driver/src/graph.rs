@@ -181,7 +181,7 @@ impl Graph {
             return Err(DriverError::WrongDevice { op: "Graph::launch", expected, got });
         }
         let current = self.device.enter()?;
-        stream.not_captured("Graph::launch", &current)?;
+        let _uncaptured = stream.uncaptured("Graph::launch", &current)?;
         // SAFETY: graph and stream are alive; the rest is the caller's promise.
         self.device.check("cuGraphLaunch", unsafe { sys::cuGraphLaunch(self.raw, stream.as_raw()) })?;
         stream.finish_launch(&current)

@@ -298,7 +298,7 @@ fn allocate_in_graph(stream: &Stream, number: u64, bytes: usize, current: &Curre
     }
     let address = allocate_aside(stream.device(), bytes, bytes, current)?;
     let mut owned = lock(&captures.owned);
-    owned.shared.insert(address, Shared { bytes, buffer: true, graph: true });
+    owned.shared.insert(address, Shared { bytes, buffer: true, graphs: 1 });
     owned.captures.entry(number).or_default().buffers.push(address);
     Ok(address)
 }

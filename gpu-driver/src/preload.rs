@@ -82,15 +82,20 @@ pub(crate) fn in_parallel<T: Sync>(items: &[T], work: impl Fn(&T) -> Result<()> 
     let next = Mutex::new(items.iter().enumerate());
     let outcomes = Mutex::new(vec![Ok(()); items.len()]);
     let take = || lock(&next).next();
-    thread::scope(|scope| {
-        for _ in 0..processors.min(items.len()) {
-            scope.spawn(|| {
-                while let Some((number, item)) = take() {
-                    let outcome = work(item);
-                    lock(&outcomes)[number] = outcome;
-                }
-            });
+    let take_all = || {
+        while let Some((number, item)) = take() {
+            let outcome = work(item);
+            lock(&outcomes)[number] = outcome;
         }
+    };
+    thread::scope(|scope| {
+        for _ in 1..processors.min(items.len()) {
+            // Where the system gives no more threads, those that are there take the rest.
+            if thread::Builder::new().spawn_scoped(scope, take_all).is_err() {
+                break;
+            }
+        }
+        take_all();
     });
     outcomes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_iter().collect()
 }

@@ -5,10 +5,7 @@
 
 use std::{
     cell::Cell,
-    sync::{
-        MutexGuard,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{MutexGuard, atomic::Ordering},
 };
 
 use crate::raw::CUdeviceptr;
@@ -40,7 +37,7 @@ impl Stream {
     /// * A kernel that overlaps with the work before it ([`crate::Entry::OVERLAPS`]) touches the memory only behind
     ///   `gpu::grid_dependency_wait()`.
     /// * A lock is held while `work` runs: two threads with one stream enqueue one after the other. So `work` must not wait for the
-    ///   device or for another thread, nor call `with_scratch` on this stream again, which is an error.
+    ///   device or for another thread, nor call `with_scratch` again, of any stream, which is an error.
     ///
     /// Within a capture the memory is one of the captured graph, for each captured stream another: a graph that is replayed on
     /// another stream shares none with the calls of this stream. A capture that was not begun by [`Stream::capture`] has no
@@ -53,7 +50,7 @@ impl Stream {
     /// a capture waits for the memory to be zeroed.
     ///
     /// # Errors
-    /// Those of `work`; `OutOfMemory`, `TooLarge`; `NestedScratch` within `with_scratch` on the same stream; `Cuda` with
+    /// Those of `work`; `OutOfMemory`, `TooLarge`; `NestedScratch` within `with_scratch`; `Cuda` with
     /// `STREAM_CAPTURE_INVALIDATED` in a capture that cannot end well; `DeviceLost`.
     ///
     /// # Example
@@ -167,24 +164,26 @@ impl ScratchKind {
     }
 }
 
+thread_local! {
+    /// Whether this thread holds a stream's scratch. A thread never holds those of two streams, which another thread could hold the other way round.
+    static HOLDS: Cell<bool> = const { Cell::new(false) };
+}
+
 /// The lock of a stream's scratch, and the address to use meanwhile.
 struct Held<'a> {
     address: CUdeviceptr,
-    owner: &'a AtomicUsize,
-    /// Unlocked behind the change of `owner`.
     _memory: MutexGuard<'a, [ScratchMemory; 2]>,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.owner.store(0, Ordering::Relaxed);
+        HOLDS.set(false);
     }
 }
 
 impl Scratch {
     fn hold(&self, stream: &Stream, kind: ScratchKind, bytes: usize) -> Result<Held<'_>> {
-        let here = this_thread();
-        if self.owner.load(Ordering::Relaxed) == here {
+        if HOLDS.get() {
             return Err(DriverError::NestedScratch);
         }
         not_forked()?;
@@ -202,8 +201,8 @@ impl Scratch {
                 memory.address
             }
         };
-        self.owner.store(here, Ordering::Relaxed);
-        Ok(Held { address, owner: &self.owner, _memory: memory })
+        HOLDS.set(true);
+        Ok(Held { address, _memory: memory })
     }
 }
 
@@ -229,15 +228,6 @@ impl ScratchMemory {
         *self = Self { address, bytes };
         Ok(())
     }
-}
-
-/// A number that no other living thread has; not 0.
-fn this_thread() -> usize {
-    thread_local! {
-        /// For its address alone.
-        static HERE: Cell<u8> = const { Cell::new(0) };
-    }
-    HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 
 fn of_capture(

@@ -273,8 +273,10 @@ type HostFunction = Box<dyn FnOnce() + Send>;
 unsafe extern "C" fn run_host_function(data: *mut c_void) {
     // SAFETY: as the caller promises.
     let function: Box<HostFunction> = unsafe { Box::from_raw(data.cast()) };
-    // Nothing may unwind into the driver. The panic's message is printed already.
-    let _printed = panic::catch_unwind(AssertUnwindSafe(function));
+    // Nothing may unwind into the driver. The panic's message is printed already; the Drop of its payload may panic too.
+    if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(function)) {
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))).map_err(std::mem::forget);
+    }
 }
 
 impl Device {

@@ -72,11 +72,11 @@
 macro_rules! elementwise_kernel {
     ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arguments:tt)*) { $($body:tt)* }) => {
         $crate::__elementwise_kernel! { @read
-            { [$(#[$meta])*] [$vis] [unsafe] $name, $crate::kernels::ElementwiseKernel, (), text [] [$($body)*] } [] [] [] $($arguments)*, }
+            { [$(#[$meta])*] [$vis] [unsafe] [unsafe] $name, $crate::kernels::ElementwiseKernel, (), text [] [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { unsafe { $($body:tt)* } }) => {
         $crate::__elementwise_kernel! { @read
-            { [$(#[$meta])*] [$vis] [] $name, $crate::kernels::ElementwiseKernel, (), text [] [$($body)*] } [] [] [] $($arguments)*, }
+            { [$(#[$meta])*] [$vis] [] [unsafe] $name, $crate::kernels::ElementwiseKernel, (), text [] [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { $($body:tt)* }) => {
         ::core::compile_error!("nothing checks the text of a kernel: put it into `unsafe { … }`, or make the function `unsafe`");
@@ -111,12 +111,12 @@ macro_rules! elementwise_kernel {
 macro_rules! reduction_kernel {
     ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arguments:tt)*) -> $output:ty { $($body:tt)* }) => {
         $crate::__elementwise_kernel! { @read
-            { [$(#[$meta])*] [$vis] [unsafe] $name, $crate::kernels::ReductionKernel<$output>, $crate::gpu_array::gpu_driver::DeviceVec<$output>,
+            { [$(#[$meta])*] [$vis] [unsafe] [unsafe] $name, $crate::kernels::ReductionKernel<$output>, $crate::gpu_array::gpu_driver::DeviceVec<$output>,
               reduction $output, [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) -> $output:ty { unsafe { $($body:tt)* } }) => {
         $crate::__elementwise_kernel! { @read
-            { [$(#[$meta])*] [$vis] [] $name, $crate::kernels::ReductionKernel<$output>, $crate::gpu_array::gpu_driver::DeviceVec<$output>,
+            { [$(#[$meta])*] [$vis] [] [unsafe] $name, $crate::kernels::ReductionKernel<$output>, $crate::gpu_array::gpu_driver::DeviceVec<$output>,
               reduction $output, [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) -> $output:ty { $($body:tt)* }) => {
@@ -203,11 +203,11 @@ macro_rules! reduction_kernel {
 macro_rules! scan_kernel {
     ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident($($arguments:tt)*) { state: $state:ty; $($body:tt)* }) => {
         $crate::__elementwise_kernel! { @read
-            { [$(#[$meta])*] [$vis] [unsafe] $name, $crate::kernels::ScanKernel<$state>, (), scan $state, [$($body)*] } [] [] [] $($arguments)*, }
+            { [$(#[$meta])*] [$vis] [unsafe] [unsafe] $name, $crate::kernels::ScanKernel<$state>, (), scan $state, [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { unsafe { state: $state:ty; $($body:tt)* } }) => {
         $crate::__elementwise_kernel! { @read
-            { [$(#[$meta])*] [$vis] [] $name, $crate::kernels::ScanKernel<$state>, (), scan $state, [$($body)*] } [] [] [] $($arguments)*, }
+            { [$(#[$meta])*] [$vis] [] [unsafe] $name, $crate::kernels::ScanKernel<$state>, (), scan $state, [$($body)*] } [] [] [] $($arguments)*, }
     };
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arguments:tt)*) { unsafe { $($body:tt)* } }) => {
         ::core::compile_error!("a scan begins with the type of its state: `state: f32;`");
@@ -217,7 +217,13 @@ macro_rules! scan_kernel {
     };
 }
 
-/// Reads arguments one by one into parameters, values and declarations; then the texts.
+/// Reads arguments one by one into parameters, values and declarations; then the texts. The word `unsafe` of the calls comes with the arguments: whoever
+/// calls this macro in place of the others writes it too:
+/// ```compile_fail,E0133
+/// gpu_algos::__elementwise_kernel! {
+///     @read { [] [] [] [] wild, gpu_algos::kernels::ElementwiseKernel, (), text [] ["z[i] = 0"] } [] [] [] z: &mut [f32],
+/// }
+/// ```
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __elementwise_kernel {
@@ -261,7 +267,7 @@ macro_rules! __elementwise_kernel {
             $($rest)*
         }
     };
-    (@read { [$(#[$meta:meta])*] [$vis:vis] [$($unsafe:tt)*] $name:ident, $Kernel:ty, $output:ty, $texts:ident $($body:tt)* }
+    (@read { [$(#[$meta:meta])*] [$vis:vis] [$($unsafe:tt)*] [$($block:tt)*] $name:ident, $Kernel:ty, $output:ty, $texts:ident $($body:tt)* }
         [$($parameters:tt)*] [$($values:tt)*] [$($declared:tt)*] $(,)?
     ) => {
         $(#[$meta])*
@@ -269,7 +275,7 @@ macro_rules! __elementwise_kernel {
         $vis $($unsafe)* fn $name<'gpu>($($parameters)*) -> $crate::Result<$output> {
             let arguments = [$($values)*];
             // SAFETY: promised where the kernel is declared, or by the caller.
-            unsafe { $name::kernel()?.call(&arguments) }
+            $($block)* { $name::kernel()?.call(&arguments) }
         }
 
         #[doc = ::core::concat!("The kernel of [`", ::core::stringify!($name), "()`].")]
@@ -302,7 +308,7 @@ macro_rules! __elementwise_kernel {
             $vis $($unsafe)* fn over<'gpu>(places: $crate::kernels::IndexRange, $($parameters)*) -> $crate::Result<$output> {
                 let arguments = [$($values)*];
                 // SAFETY: promised where the kernel is declared, or by the caller.
-                unsafe { Self::kernel()?.call_over(places, &arguments) }
+                $($block)* { Self::kernel()?.call_over(places, &arguments) }
             }
         }
     };

@@ -1,4 +1,5 @@
 //! Matrix products as operands of expressions.
+#![expect(unsafe_code, reason = "an implementation of a trait that writes device memory")]
 
 use std::{any::Any, error::Error, marker::PhantomData, sync::Arc};
 
@@ -103,7 +104,8 @@ struct LazyProduct<T> {
     _element: PhantomData<fn() -> T>,
 }
 
-impl<T: MatmulElement> Deferred for LazyProduct<T> {
+// SAFETY: the launch with an epilogue writes every element of the target, or none is made; arguments go to no other computation.
+unsafe impl<T: MatmulElement> Deferred for LazyProduct<T> {
     fn name(&self) -> &'static str {
         OP
     }

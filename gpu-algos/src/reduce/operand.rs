@@ -1,4 +1,5 @@
 //! Reductions as operands of expressions.
+#![expect(unsafe_code, reason = "implementations of a trait that writes device memory")]
 
 use std::{any::Any, error::Error, sync::Arc};
 
@@ -63,7 +64,8 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a,
     }
 }
 
-impl<O: Element> Deferred for ReduceOperation<O> {
+// SAFETY: the launch of a chain writes every element of the target, or none is made; arguments go to no other computation.
+unsafe impl<O: Element> Deferred for ReduceOperation<O> {
     fn name(&self) -> &'static str {
         self.operator.name()
     }
@@ -150,7 +152,8 @@ struct Both<O: Results> {
     is_swapped: bool,
 }
 
-impl<O: Element> Deferred for Both<O> {
+// SAFETY: it writes no target; arguments go to no other computation.
+unsafe impl<O: Element> Deferred for Both<O> {
     fn name(&self) -> &'static str {
         self.operator.name()
     }

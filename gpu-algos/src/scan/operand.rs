@@ -1,4 +1,5 @@
 //! Scans as operands of expressions.
+#![expect(unsafe_code, reason = "an implementation of a trait that writes device memory")]
 
 use std::{any::Any, error::Error, sync::Arc};
 
@@ -70,7 +71,8 @@ struct LazyScan<O> {
     host: Option<HostScan<O>>,
 }
 
-impl<O: Element> Deferred for LazyScan<O> {
+// SAFETY: it writes no target; arguments go to no other computation.
+unsafe impl<O: Element> Deferred for LazyScan<O> {
     fn name(&self) -> &'static str {
         OP
     }

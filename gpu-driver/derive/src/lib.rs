@@ -40,6 +40,11 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
         name.unraw()
     );
     Ok(quote! {
+        // An attribute between the derive and the structure may have changed the fields that are checked here.
+        const _: fn(#name) = |value| {
+            let #name { #(#idents),* } = value;
+            #(let _: #types = #idents;)*
+        };
         const _: () = assert!(::core::mem::size_of::<#name>() == 0 #(+ ::core::mem::size_of::<#types>())*, #padding);
 
         // SAFETY: a `repr(C)` structure of plain types that fill it: no padding, no pointer, no invalid bits. The C++ text

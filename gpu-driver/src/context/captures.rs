@@ -72,7 +72,7 @@ unsafe impl Sync for Resource {}
 pub(crate) struct Owned {
     /// By the number of the capture that is under way. One that was not begun by [`Stream::capture`](crate::Stream::capture) has no end here and keeps its own.
     pub(crate) captures: HashMap<u64, Resources>,
-    /// Memory that a buffer and a graph share, or one of them has.
+    /// Memory that a buffer and graphs share, or one of them has.
     pub(crate) shared: HashMap<CUdeviceptr, Shared>,
 }
 
@@ -96,8 +96,10 @@ struct Reusable {
 
 pub(crate) struct Shared {
     pub(crate) bytes: usize,
+    /// Whether there is the buffer.
     pub(crate) buffer: bool,
-    pub(crate) graph: bool,
+    /// How many graphs and captures have it.
+    pub(crate) graphs: usize,
 }
 
 impl Captures {
@@ -184,15 +186,20 @@ impl Owned {
     pub(super) fn release(&mut self, number: Option<u64>, stream: usize, address: CUdeviceptr) -> bool {
         let Some(shared) = self.shared.get_mut(&address) else { return false };
         shared.buffer = false;
-        let bytes = shared.bytes;
-        if !shared.graph {
-            self.shared.remove(&address);
-            return true;
+        if let Some(number) = number {
+            let resources = self.captures.entry(number).or_default();
+            if resources.buffers.contains(&address) {
+                resources.reusable.push(Reusable { address, bytes: shared.bytes, stream });
+            } else {
+                // A buffer of an earlier capture: launches of this one may use it too. Its memory is not reused, since the other graph writes to it.
+                resources.buffers.push(address);
+                shared.graphs += 1;
+            }
         }
-        let of_capture = number.and_then(|number| self.captures.get_mut(&number));
-        if let Some(resources) = of_capture.filter(|resources| resources.buffers.contains(&address)) {
-            resources.reusable.push(Reusable { address, bytes, stream });
+        if shared.graphs > 0 {
+            return false;
         }
-        false
+        self.shared.remove(&address);
+        true
     }
 }

@@ -204,12 +204,11 @@ impl Context {
         let Resources { list, buffers, .. } = resources;
         let alone: Vec<Resource> = {
             let shared = &mut lock(&self.captures.owned).shared;
-            let mut give_up = |address| match shared.get_mut(address) {
-                Some(holders) if holders.buffer => {
-                    holders.graph = false;
-                    None
-                }
-                _ => shared.remove(address).map(|_| Resource::Memory(*address)),
+            let mut give_up = |address| {
+                let holders = shared.get_mut(address)?;
+                holders.graphs = holders.graphs.saturating_sub(1);
+                let is_free = holders.graphs == 0 && !holders.buffer;
+                is_free.then(|| shared.remove(address)).map(|_| Resource::Memory(*address))
             };
             buffers.iter().filter_map(&mut give_up).collect()
         };

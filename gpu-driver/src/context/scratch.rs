@@ -24,8 +24,6 @@ pub(crate) enum ScratchKind {
 pub(crate) struct Scratch {
     /// The memory of each [`ScratchKind`].
     pub(crate) memory: Mutex<[ScratchMemory; 2]>,
-    /// The thread that holds the lock, 0 for none. A thread finds itself here only when it does.
-    pub(crate) owner: AtomicUsize,
 }
 
 impl Scratch {

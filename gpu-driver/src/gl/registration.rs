@@ -67,6 +67,7 @@ impl Registration {
         let current = self.device.enter()?;
         stream.not_captured(op, &current)?;
         self.unmap(op)?;
+        let _uncaptured = stream.uncaptured(op, &current)?;
         // SAFETY: the registration is alive, and the list has one.
         let code = unsafe { sys::cuGraphicsMapResources(1, &mut self.raw, stream.as_raw()) };
         self.device.check("cuGraphicsMapResources", code)?;
@@ -86,7 +87,7 @@ impl Registration {
         }
         // Not an older error: a mapped object must be unmapped.
         let current = self.device.0.enter_quietly()?;
-        stream.not_captured(op, &current)?;
+        let _uncaptured = stream.uncaptured(op, &current)?;
         // SAFETY: the object is mapped, nothing on the host leads to the mapping any more, and the list has one.
         let code = unsafe { sys::cuGraphicsUnmapResources(1, &mut self.raw, stream.as_raw()) };
         self.device.check("cuGraphicsUnmapResources", code)?;
@@ -112,7 +113,7 @@ impl Drop for Registration {
         if is_free && let Some(stream) = &self.stream {
             let context = &self.device.0;
             let waited = context.enter_quietly().and_then(|current| {
-                stream.not_captured("the end of a registration", &current)?;
+                let _uncaptured = stream.uncaptured("the end of a registration", &current)?;
                 stream.synchronize_entered(&current)
             });
             is_free = waited.map_err(|error| context.report_later(self.object, error)).is_ok();

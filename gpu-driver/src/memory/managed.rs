@@ -206,7 +206,7 @@ impl<T: DevicePod> ManagedVec<T> {
     fn prefetch(&self, place: i32) -> Result<()> {
         let (device, home) = (self.memory.device(), self.memory.home());
         let current = device.enter()?;
-        home.not_captured("ManagedVec::prefetch", &current)?;
+        let _uncaptured = home.uncaptured("ManagedVec::prefetch", &current)?;
         if self.bytes() == 0 {
             return Ok(());
         }
@@ -218,7 +218,7 @@ impl<T: DevicePod> ManagedVec<T> {
     fn wait(&self, op: &'static str) -> Result<()> {
         let home = self.memory.home();
         let current = home.device().enter()?;
-        home.not_captured(op, &current)?;
+        let _uncaptured = home.uncaptured(op, &current)?;
         home.synchronize_entered(&current)
     }
 

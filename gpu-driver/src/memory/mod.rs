@@ -157,7 +157,7 @@ impl<T: DevicePod> DeviceVec<T> {
         let (bytes, host) = (size_of_val(&host[..]), Arc::new(host));
         {
             let current = home.device().enter()?;
-            home.not_captured("DeviceVec::from_vec", &current)?;
+            let _uncaptured = home.uncaptured("DeviceVec::from_vec", &current)?;
             // SAFETY: both have that many bytes; the vector is kept until the copy has run.
             let code =
                 unsafe { sys::cuMemcpyHtoDAsync_v2(buffer.memory.address, host.as_ptr().cast(), bytes, home.as_raw()) };
@@ -294,7 +294,7 @@ impl<T: DevicePod> DeviceVec<T> {
         same_len("DeviceVec::upload", self.len, host.len())?;
         let device = self.home.device();
         let current = device.enter()?;
-        self.home.not_captured("DeviceVec::upload", &current)?;
+        let _uncaptured = self.home.uncaptured("DeviceVec::upload", &current)?;
         if self.len > 0 {
             let bytes = self.len * size_of::<T>();
             // SAFETY: both have that many bytes; `Pending` keeps the pinned memory until the copy has run.
@@ -314,7 +314,7 @@ impl<T: DevicePod> DeviceVec<T> {
         same_len("DeviceVec::download", self.len, host.len())?;
         let device = self.home.device();
         let current = device.enter()?;
-        self.home.not_captured("DeviceVec::download", &current)?;
+        let _uncaptured = self.home.uncaptured("DeviceVec::download", &current)?;
         if self.len > 0 {
             let bytes = self.len * size_of::<T>();
             // SAFETY: both have that many bytes; `Pending` keeps the pinned memory until the copy has run.
@@ -339,9 +339,11 @@ impl<T: DevicePod> DeviceVec<T> {
         if self.memory.is_of_graph() {
             return not_alone("memory that a graph shares");
         }
-        let current = self.home.device().enter()?;
-        self.home.not_captured(op, &current)?;
-        self.home.synchronize_entered(&current)?;
+        {
+            let current = self.home.device().enter()?;
+            let _uncaptured = self.home.uncaptured(op, &current)?;
+            self.home.synchronize_entered(&current)?;
+        }
         let mut buffer = self;
         let address = std::mem::replace(&mut buffer.memory, Allocation::NONE).address;
         buffer.home.device().0.trace.forget(address);

@@ -140,7 +140,7 @@ impl<T: DevicePod> DeviceSliceMut<'_, T> {
         let after = {
             let (device, peer) = (self.home.device(), source.home.device());
             let current = device.enter()?;
-            self.home.not_captured(OP, &current)?;
+            let _uncaptured = self.home.uncaptured(OP, &current)?;
             follow(self.home, &before)?;
             let (bytes, stream) = (self.len * size_of::<T>(), self.home.as_raw());
             // SAFETY: both memories have that many bytes, in the contexts of their devices, and the order of both homes holds them.
@@ -165,7 +165,7 @@ impl<T: DevicePod> DeviceSliceMut<'_, T> {
 /// The place that a stream has reached.
 fn mark(op: &'static str, stream: &Stream) -> Result<Event> {
     let current = stream.device().enter()?;
-    stream.not_captured(op, &current)?;
+    let _uncaptured = stream.uncaptured(op, &current)?;
     Event::untimed_on(stream, &current)
 }
 

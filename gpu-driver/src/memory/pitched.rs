@@ -180,7 +180,7 @@ impl<T: DevicePod> DeviceSlice<'_, T> {
         from.check(OP, self.len)?;
         to.check(OP, host.len())?;
         let current = self.home.device().enter()?;
-        self.home.not_captured(OP, &current)?;
+        let _uncaptured = self.home.uncaptured(OP, &current)?;
         if !from.is_empty() && size_of::<T>() > 0 {
             let host = to.side::<T>(HOST, host.as_mut_ptr() as u64);
             // SAFETY: both boxes were checked, and the copy ends before this function returns.
@@ -204,7 +204,7 @@ impl<T: DevicePod> DeviceSliceMut<'_, T> {
             return Ok(());
         }
         let current = self.home.device().enter()?;
-        self.home.not_captured(OP, &current)?;
+        let _uncaptured = self.home.uncaptured(OP, &current)?;
         let host = from.side::<T>(HOST, host.as_ptr() as u64);
         // SAFETY: both boxes were checked. The wait below ends the copy before `host` can change.
         unsafe { copy::<T>(self.home, &to, host, to.side::<T>(DEVICE, self.address), &current)? };

@@ -144,7 +144,7 @@ impl<'a, T: DevicePod> DeviceSlice<'a, T> {
     unsafe fn copy_to(&self, op: &'static str, host: *mut T) -> Result<()> {
         let device = self.home.device();
         let current = device.enter()?;
-        self.home.not_captured(op, &current)?;
+        let _uncaptured = self.home.uncaptured(op, &current)?;
         let bytes = self.len * size_of::<T>();
         if bytes >= LEAST_BYTES {
             let (direction, device, host) = (Direction::ToHost, self.address, host.cast());
@@ -238,7 +238,7 @@ impl<'a, T: DevicePod> DeviceSliceMut<'a, T> {
         }
         let device = self.home.device();
         let current = device.enter()?;
-        self.home.not_captured("copy_from_slice", &current)?;
+        let _uncaptured = self.home.uncaptured("copy_from_slice", &current)?;
         let bytes = size_of_val(host);
         if bytes >= LEAST_BYTES {
             let (direction, device, host) = (Direction::ToDevice, self.address, host.as_ptr().cast_mut().cast());

@@ -105,7 +105,7 @@ impl StagedPart {
 }
 
 impl Job<'_> {
-    /// Copies all of it, and waits. False, and nothing done, where there is no pinned memory.
+    /// Copies all of it, and waits. False, and nothing done, where there is no pinned memory, or no thread.
     ///
     /// # Safety
     /// Both memories have that many bytes. Those of the host may be read, or written for [`Direction::ToHost`], and nobody else uses them.
@@ -132,9 +132,11 @@ impl Job<'_> {
         let outcome = thread::scope(|scope| {
             let (from_threads, done) = mpsc::channel::<StagedPart>();
             let tasks = &tasks;
-            for _ in 0..threads {
+            // Dropped at the end, which ends the threads.
+            let to_threads = to_threads;
+            let start = || {
                 let from_threads = from_threads.clone();
-                scope.spawn(move || {
+                thread::Builder::new().spawn_scoped(scope, move || {
                     // Nothing is held while it copies.
                     while let Ok(part) = { lock(tasks).recv() } {
                         part.copy(direction);
@@ -142,21 +144,24 @@ impl Job<'_> {
                             return;
                         }
                     }
-                });
+                })
+            };
+            // The system may give fewer threads, or none.
+            if (0..threads).map_while(|_| start().ok()).count() == 0 {
+                return Ok(false);
             }
-            // Dropped at the end, which ends the threads.
-            let to_threads = to_threads;
             match self.direction {
-                Direction::ToHost => self.download(parts, stages, &to_threads, &done, &mut in_use, current),
-                Direction::ToDevice => self.upload(parts, stages, &to_threads, &done, &mut in_use, current),
+                Direction::ToHost => self.download(parts, stages, &to_threads, &done, &mut in_use, current)?,
+                Direction::ToDevice => self.upload(parts, stages, &to_threads, &done, &mut in_use, current)?,
             }
+            Ok(true)
         });
         // The stages in use are released behind the copies that use them; where the wait fails, they are leaked.
         let waited = self.home.synchronize_entered(current);
         if waited.is_err() {
             in_use.into_iter().for_each(std::mem::forget);
         }
-        outcome.and(waited).map(|()| true)
+        outcome.and_then(|copied| waited.map(|()| copied))
     }
 
     /// Part number `number`, with a stage.

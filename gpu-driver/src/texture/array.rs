@@ -92,7 +92,7 @@ impl<T: Channel> CudaArray<T> {
         let device = home.device();
         shape.check::<T>("CudaArray", device)?;
         let current = device.enter()?;
-        home.not_captured("CudaArray::uninitialized", &current)?;
+        let _uncaptured = home.uncaptured("CudaArray::uninitialized", &current)?;
         let (descriptor, mut raw) = (shape.descriptor::<T>(), null_mut());
         let at: *const ArrayDescriptor = &descriptor;
         // SAFETY: the structure is that of the driver, and both pointers are valid for the call.
@@ -247,7 +247,7 @@ impl<T: Channel> CudaArray<T> {
         from.check(OP, host.len())?;
         self.check_box(OP, start, &from)?;
         let current = self.device().enter()?;
-        self.home.not_captured(OP, &current)?;
+        let _uncaptured = self.home.uncaptured(OP, &current)?;
         let host = from.side::<T>(HOST, host.as_ptr() as u64);
         // SAFETY: both boxes were checked. The wait below ends the copy before `host` can change.
         unsafe { self.copy(&self.home, &from, host, self.side(start), &current)? };
@@ -270,7 +270,7 @@ impl<T: Channel> CudaArray<T> {
         const OP: &str = "CudaArray::copy_box_to_slice";
         self.check_box(OP, start, &to.place)?;
         let current = self.device().enter()?;
-        self.home.not_captured(OP, &current)?;
+        let _uncaptured = self.home.uncaptured(OP, &current)?;
         let host = to.place.side::<T>(HOST, to.start as u64);
         // SAFETY: both boxes were checked, and the copy ends before this function returns.
         unsafe { self.copy(&self.home, &to.place, self.side(start), host, &current)? };

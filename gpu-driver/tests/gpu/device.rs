@@ -258,6 +258,12 @@ pub fn generated_kernels_are_kept_under_their_keys(device: &Device) -> Outcome {
         ensure_eq!(run(&device.generated_kernel(&SPACE, &key(factor), refuse)?, 0)?, times(want, 0));
     }
     ensure!(matches!(device.generate_kernels(&SPACE, &[&three], &both), Err(DriverError::Length { .. })));
+    // Whoever makes a program may ask for kernels, that one too.
+    let nested = device.generated_kernel(&SPACE, &key(8), || {
+        device.generated_kernel(&SPACE, &key(8), || Ok(program(8)))?;
+        Ok(program(8))
+    })?;
+    ensure_eq!(run(&nested, 2)?, times(8, 2));
     // Whoever guesses a key has another space, and can neither see nor replace what stands under it.
     static OTHER: KernelSpace = KernelSpace::new();
     ensure!(OTHER.word() != SPACE.word() && !device.has_generated_kernel(&OTHER, &three));

@@ -1,6 +1,7 @@
 //! Facts of devices and kernels; needs a device and a compiler.
 
 use std::{
+    panic::resume_unwind,
     ptr::null_mut,
     sync::{Arc, mpsc},
     thread,
@@ -150,6 +151,14 @@ pub fn a_function_of_the_host_is_called_in_the_stream_s_order(device: &Device) -
     }
     // A panic is printed, and ends its function alone.
     stream.call_host(|| panic!("this panic is part of the test"))?;
+    // So is that of a payload that panics when it is dropped. It has no message here: the hook is not asked.
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            resume_unwind(Box::new("gone wrong"));
+        }
+    }
+    stream.call_host(|| resume_unwind(Box::new(Panics)))?;
     stream.synchronize()?;
     stream.call_host(move || _ = sender.send(3))?;
     stream.synchronize()?;

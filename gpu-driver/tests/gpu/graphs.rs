@@ -402,6 +402,106 @@ pub fn buffers_that_are_dropped_in_a_capture_stay_with_its_graph(device: &Device
     is_usable(&stream)
 }
 
+/// A buffer of one capture that another one uses and releases stays until both graphs have gone, whichever goes first.
+pub fn buffers_of_a_capture_that_another_releases_stay_with_both(device: &Device) -> Outcome {
+    // A device of its own, where what lives is counted.
+    let own = if device.is_emulated() { Emulated::new().open()? } else { device.clone() };
+    let device = &own;
+    let stream = Stream::new(device)?;
+    let (x, mut y) = (DeviceVec::from_slice(&stream, &ramp(3.0))?, DeviceVec::from_slice(&stream, &ramp(0.0))?);
+    let live = device.emulation().map(|emulation| emulation.live_allocations()).transpose()?;
+    for goes in ["before the second capture", "within it", "after it", "last"] {
+        y.copy_from_slice(&ramp(0.0))?;
+        // b = 2 x.
+        let (first, b) = stream.capture(|| {
+            let mut b = DeviceVec::zeros(&stream, N)?;
+            axpy(2.0, &x, &mut b, &stream)?;
+            Ok::<_, DriverError>(b)
+        })?;
+        replay(&first, &stream)?;
+        stream.synchronize()?;
+        let mut first = Some(first);
+        if goes == "before the second capture" {
+            first = None;
+        }
+        // y += b, and the buffer goes.
+        let (second, ()) = stream.capture(|| {
+            axpy(1.0, &b, &mut y, &stream)?;
+            if goes == "within it" {
+                first = None;
+            }
+            drop(b);
+            // What is allocated later in the capture has other memory: the first graph writes to that of the buffer.
+            let mut other = DeviceVec::zeros(&stream, N)?;
+            axpy(100.0, &x, &mut other, &stream)
+        })?;
+        if goes == "after it" {
+            first = None;
+        }
+        // These would have its memory.
+        let others: Vec<_> = (0..8).map(|_| DeviceVec::from_slice(&stream, &ramp(7.0))).collect::<Result<_>>()?;
+        for round in 1..4 {
+            replay(&second, &stream)?;
+            ensure_eq!((goes, y.to_vec()?), (goes, ramp(6.0 * round as f32)));
+            if let Some(first) = &first {
+                replay(first, &stream)?;
+                stream.synchronize()?;
+            }
+        }
+        drop((second, others));
+        drop(first);
+        if let (Some(emulation), Some(live)) = (device.emulation(), live) {
+            ensure_eq!((goes, emulation.live_allocations()?), (goes, live));
+        }
+    }
+    drop(x);
+    is_usable(&stream)
+}
+
+/// A copy to the host beside captures of its stream by another thread is refused or right: no copy is captured whose end the host has waited for.
+pub fn copies_beside_captures_of_another_thread_are_refused_or_right(device: &Device) -> Outcome {
+    let stream = Stream::new(device)?;
+    let mut x = DeviceVec::from_slice(&stream, &ramp(1.0))?;
+    let stop = AtomicBool::new(false);
+    let (refused, copied) = thread::scope(|scope| {
+        let captures = scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                // A copy that came between begin and end would be in the graph.
+                let captured = stream.capture(|| {
+                    thread::yield_now();
+                    Ok::<_, DriverError>(())
+                });
+                drop(captured);
+            }
+        });
+        let mut copies = || -> std::result::Result<_, Box<dyn std::error::Error>> {
+            let (mut refused, mut copied, mut factor) = (0, 0, 1.0);
+            while refused + copied < 2000 {
+                match x.copy_from_slice(&ramp(factor + 1.0)) {
+                    Ok(()) => factor += 1.0,
+                    Err(DriverError::InCapture { .. }) => refused += 1,
+                    Err(error) => return Err(error.into()),
+                }
+                match x.to_vec() {
+                    Ok(got) => {
+                        copied += 1;
+                        ensure_eq!(got, ramp(factor));
+                    }
+                    Err(DriverError::InCapture { .. }) => refused += 1,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok((refused, copied))
+        };
+        let outcome = copies();
+        stop.store(true, Ordering::Relaxed);
+        captures.join().unwrap_or_else(|panic| resume_unwind(panic));
+        outcome.map_err(|error| error.to_string())
+    })?;
+    ensure!(refused + copied >= 2000);
+    is_usable(&stream)
+}
+
 /// The module of a captured kernel, and what is given to the graph, go with the graph.
 pub fn a_graph_keeps_its_modules_and_what_it_is_given(device: &Device) -> Outcome {
     struct Given(Arc<AtomicBool>, DeviceVec<f32>);

@@ -116,6 +116,8 @@ fn main() -> ExitCode {
         buffers_of_a_capture_are_shared_with_its_graph,
         buffers_of_a_capture_are_used_again,
         buffers_that_are_dropped_in_a_capture_stay_with_its_graph,
+        buffers_of_a_capture_that_another_releases_stay_with_both,
+        copies_beside_captures_of_another_thread_are_refused_or_right,
         a_graph_keeps_its_modules_and_what_it_is_given,
         error_a_graph_within_a_capture,
         parameters_have_names,

@@ -1,4 +1,5 @@
 //! Computations whose results are operands of expressions: the seam for reductions and scans.
+#![expect(unsafe_code, reason = "a trait whose implementations write device memory")]
 
 use std::{any::Any, error::Error, fmt, sync::Arc};
 
@@ -33,7 +34,12 @@ pub(crate) const DEEPEST: u32 = 16;
 ///
 /// # Determinism
 /// An expression gives the same bits as one of the computed arrays, except where [`Deferred::with`] or [`Deferred::evaluate_chain`] says otherwise.
-pub trait Deferred: fmt::Debug + Send + Sync + 'static {
+///
+/// # Safety
+/// - Where [`Deferred::evaluate_around`] returns [`Within::Whole`], or [`Deferred::evaluate_chain`] true, work on `home` writes every element of the
+///   target, and nothing else but memory of its own: nobody has written the target before.
+/// - The methods are called by expressions alone. An implementation hands its arguments to the methods of another one as it got them, or not at all.
+pub unsafe trait Deferred: fmt::Debug + Send + Sync + 'static {
     /// The name of the operation in messages and formulas.
     fn name(&self) -> &'static str;
 

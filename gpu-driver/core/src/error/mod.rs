@@ -406,9 +406,7 @@ pub enum DriverError {
         element_bytes: usize,
     },
     /// `Stream::with_scratch` within itself, on one stream: both would use one memory.
-    #[error(
-        "Stream::with_scratch was called within with_scratch on the same stream; ask once for the memory of both, or take another stream"
-    )]
+    #[error("Stream::with_scratch was called within with_scratch; ask once for the memory of both")]
     NestedScratch,
     /// Two objects that must be on one device are on two.
     #[error(

@@ -48,7 +48,7 @@ fn every_error_prints_and_names_its_remedy() {
     let memory = DriverError::OutOfMemory { requested_bytes: 1 << 40, free_bytes: Some(7) }.to_string();
     assert!(memory.contains("7 are free") && memory.contains("work in parts"), "{memory}");
     assert!(DriverError::OutOfPinnedMemory { requested_bytes: 9 }.to_string().contains("smaller buffer"));
-    assert!(DriverError::NestedScratch.to_string().contains("another stream"));
+    assert!(DriverError::NestedScratch.to_string().contains("ask once"));
     let two = DriverError::WrongDevice { op: "copy", expected: 0, got: 1 }.to_string();
     assert!(two.contains("copy_from_peer"), "{two}");
     let code = CudaCode(4242);
