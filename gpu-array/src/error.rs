@@ -270,10 +270,8 @@ pub enum ArrayError {
         /// The strides.
         strides: Vec<isize>,
     },
-    /// The elements of a view do not lie side by side.
-    #[error(
-        "{op}: the elements of an array of shape {shape:?} with strides {strides:?} do not lie side by side in memory"
-    )]
+    /// The elements of a view are not contiguous.
+    #[error("{op}: shape {shape:?} with strides {strides:?} is not contiguous")]
     Gaps {
         /// Name of the operation.
         op: &'static str,

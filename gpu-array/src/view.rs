@@ -96,8 +96,8 @@ pub struct GpuViewMut<'a, T: Element, D: Dimension> {
     data: DeviceSlice<'a, T::Storage>,
     layout: Layout<D>,
     pending: Option<&'a Pending>,
-    /// The array's buffer has bytes behind the last whole element of this type.
-    is_cut: bool,
+    /// How many elements of this type the array has; None where the array's bytes are no whole number of them.
+    of_array: Option<usize>,
     _exclusive: PhantomData<&'a mut T>,
 }
 
@@ -176,18 +176,19 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
 }
 
 impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
-    /// A view of the elements that `layout` leads to, each place once; it was made for this buffer.
+    /// A view of all elements of an array, which `layout` leads to, each place once; it was made for this buffer.
     pub(crate) fn new(data: DeviceSliceMut<'a, T::Storage>, layout: Layout<D>, pending: &'a Pending) -> Self {
-        Self { data: data.into_slice(), layout, pending: Some(pending), is_cut: false, _exclusive: PhantomData }
+        let of_array = Some(layout.len());
+        Self { data: data.into_slice(), layout, pending: Some(pending), of_array, _exclusive: PhantomData }
     }
 
     pub(crate) fn pending(&self) -> Option<&Pending> {
         self.pending
     }
 
-    /// Whether it has all elements of the buffer, each once.
+    /// Whether it has all elements of the array, each once.
     fn is_whole(&self) -> bool {
-        !self.is_cut && self.layout.len() == self.data.len()
+        self.of_array == Some(self.layout.len())
     }
 
     /// Returns the error of an operator such as `+=` on the array, before all elements of the view are overwritten. Where these are all of the
@@ -220,28 +221,29 @@ impl<'a, T: Element, D: Dimension> GpuViewMut<'a, T, D> {
 
     /// Another layout of elements of this view, each once.
     pub(crate) fn with<E: Dimension>(self, layout: Layout<E>) -> GpuViewMut<'a, T, E> {
-        let Self { data, pending, is_cut, .. } = self;
-        GpuViewMut { data, layout, pending, is_cut, _exclusive: PhantomData }
+        let Self { data, pending, of_array, .. } = self;
+        GpuViewMut { data, layout, pending, of_array, _exclusive: PhantomData }
     }
 
     /// The bytes of the elements as elements of another type.
     pub(crate) fn cast_bytes<U: Numeric>(self) -> Result<GpuViewMut<'a, U, D>> {
         let (data, layout) = cast_bytes::<T, U, D>(self.data, &self.layout)?;
-        let is_cut = self.is_cut || size_of::<U>() * data.len() != size_of::<T::Storage>() * self.data.len();
-        Ok(GpuViewMut { data, layout, pending: self.pending, is_cut, _exclusive: PhantomData })
+        let bytes = self.of_array.map(|elements| elements * size_of::<T::Storage>());
+        let of_array = bytes.filter(|bytes| bytes.is_multiple_of(size_of::<U>())).map(|bytes| bytes / size_of::<U>());
+        Ok(GpuViewMut { data, layout, pending: self.pending, of_array, _exclusive: PhantomData })
     }
 
     /// Two layouts of elements of this view that have none in common.
     pub(crate) fn with_both(self, a: Layout<D>, b: Layout<D>) -> (Self, Self) {
-        let Self { data, pending, is_cut, .. } = self;
-        let with = |layout| Self { data, layout, pending, is_cut, _exclusive: PhantomData };
+        let Self { data, pending, of_array, .. } = self;
+        let with = |layout| Self { data, layout, pending, of_array, _exclusive: PhantomData };
         (with(a), with(b))
     }
 
     /// All of it, to write, while the view itself is not used.
     pub fn view_mut(&mut self) -> GpuViewMut<'_, T, D> {
-        let &mut Self { data, pending, is_cut, .. } = self;
-        GpuViewMut { data, layout: self.layout.clone(), pending, is_cut, _exclusive: PhantomData }
+        let &mut Self { data, pending, of_array, .. } = self;
+        GpuViewMut { data, layout: self.layout.clone(), pending, of_array, _exclusive: PhantomData }
     }
 
     /// The part of the buffer that a contiguous view has alone, to overwrite.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use gpu_array::expression::{Expr, Host, checked_len, host};
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Axis, CowArray, Dimension, IxDyn};
 
-use super::{Sum, reduce_axes};
+use super::{Sum, matmul::reshaped, reduce_axes};
 use crate::{
     Result,
     common::shape::dim_of,
@@ -159,7 +159,8 @@ impl<'a, T: EinsumElement> Evaluator for Steps<'a, T> {
         checked_len(&joined)?;
         let [in_a, in_b] = orders;
         let (a, b) = (a.permuted_axes(in_a), b.permuted_axes(in_b));
-        let product = T::multiply_on_host(matrices(&a, &shapes[0]).view(), matrices(&b, &shapes[1]).view())?;
+        let (a, b) = (reshaped("einsum", &a, &shapes[0])?, reshaped("einsum", &b, &shapes[1])?);
+        let product = T::multiply_on_host(a.view(), b.view())?;
         let product = product.into_shape_with_order(result);
         let product = product.unwrap_or_else(|_| unreachable!("the result has the product's elements"));
         Ok(product.permuted_axes(&contract.order[..]).into())
@@ -172,9 +173,4 @@ fn spread<'v, T>(factor: &'v Factor<'_, T>, axes: &[usize], ndim: usize) -> Arra
     order.sort_by_key(|&axis| axes[axis]);
     let view = factor.view().permuted_axes(order);
     (0..ndim).filter(|axis| !axes.contains(axis)).fold(view, |view, axis| view.insert_axis(Axis(axis)))
-}
-
-/// The array as a stack of matrices, or a copy of it if its strides do not allow that.
-fn matrices<'v, T: EinsumElement>(array: &'v ArrayViewD<'_, T>, shape: &[usize]) -> Factor<'v, T> {
-    array.to_shape(shape).unwrap_or_else(|_| unreachable!("the matrices have the array's elements"))
 }

@@ -1,7 +1,10 @@
 //! Matrix products, and sums of products over pairs of axes, on all threads.
 
-use gpu_array::expression::checked_len;
-use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, ArrayViewMut2, CowArray, Dimension, Ix2, IxDyn, indices, s};
+use gpu_array::{
+    Element,
+    expression::{checked_len, host},
+};
+use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, ArrayViewMut2, CowArray, Dimension, IxDyn, indices, s};
 use rayon::prelude::*;
 
 use crate::{
@@ -74,7 +77,7 @@ where
 /// That of [`matmul()`], and a copy of each factor, on one thread, of four bytes for each element.
 ///
 /// # Errors
-/// Those of [`matmul()`].
+/// Those of [`matmul()`]; `TooLarge` also where there is no memory for the copies.
 ///
 /// ```
 /// use gpu_algos::host;
@@ -92,7 +95,8 @@ where
     D: MatmulDim<E>,
     E: Dimension,
 {
-    matmul(&a.into().mapv(Into::into), &b.into().mapv(Into::into))
+    let a: Array<i32, _> = copied("matmul_i32", &a.into(), Into::into)?;
+    matmul(&a, &copied("matmul_i32", &b.into(), Into::into)?)
 }
 
 /// NumPy's `tensordot`: the sums of products of elements of a and b over pairs of axes, for arrays of any layout.
@@ -127,14 +131,37 @@ where
 {
     let (contraction, a, b) = Contraction::on_host(a.into().into_dyn(), b.into().into_dyn(), axes.into())?;
     let [m, k, n] = contraction.sizes();
-    let product = matmul(&as_matrix(&a, [m, k]), &as_matrix(&b, [k, n]))?;
+    let product = matmul(&reshaped("tensordot", &a, &[m, k])?, &reshaped("tensordot", &b, &[k, n])?)?;
     let result = product.into_shape_with_order(contraction.result());
     Ok(result.unwrap_or_else(|_| unreachable!("the result has the product's elements")))
 }
 
-/// The array as a matrix, or a copy of it if its strides do not allow that.
-fn as_matrix<'v, T: MatmulElement>(array: &'v ArrayViewD<'_, T>, matrix: [usize; 2]) -> CowArray<'v, T, Ix2> {
-    array.to_shape(matrix).unwrap_or_else(|_| unreachable!("the matrix has the array's elements"))
+/// The array in another shape of as many elements, or a copy of it if its strides do not allow that.
+pub(super) fn reshaped<'v, T: Element>(
+    op: &'static str,
+    array: &'v ArrayViewD<'_, T>,
+    shape: &[usize],
+) -> Result<CowArray<'v, T, IxDyn>> {
+    if host(array.view()).reshape(shape).is_ok() {
+        return Ok(array.to_shape(shape).unwrap_or_else(|_| unreachable!("the shape has the array's elements")));
+    }
+    let copy = copied(op, array, |element| element)?.into_shape_with_order(shape);
+    Ok(copy.unwrap_or_else(|_| unreachable!("the shape has the array's elements")).into())
+}
+
+/// A copy in C order, each element converted; a view that repeats elements may have more of them than memory holds.
+fn copied<T: Copy, U, D: Dimension>(
+    op: &'static str,
+    array: &ArrayView<'_, T, D>,
+    convert: impl Fn(T) -> U,
+) -> Result<Array<U, D>> {
+    let mut copy = Vec::new();
+    if copy.try_reserve_exact(array.len()).is_err() {
+        return Err(AlgoError::TooLarge { op, shape: array.shape().to_vec() });
+    }
+    copy.extend(array.iter().map(|&element| convert(element)));
+    let copy = Array::from_shape_vec(array.raw_dim(), copy);
+    Ok(copy.unwrap_or_else(|_| unreachable!("the copy has the array's elements")))
 }
 
 #[cfg(test)]
@@ -167,6 +194,14 @@ mod tests {
         let (wide, none) = (one.broadcast((1 << 40, 1 << 20)).unwrap(), ndarray::Array2::<f64>::zeros((1 << 20, 0)));
         let none = none.broadcast((1 << 30, 1 << 20, 0)).unwrap();
         assert!(matches!(tensordot(wide, none, ([1], [1])), Err(AlgoError::TooLarge { .. })));
+        // The result is small, and a copy of a factor is not.
+        let (one, zero) = (array![1.0f64, 2.0], array![0.0f64]);
+        let (a, b) = (one.broadcast((1 << 40, 2)).unwrap(), zero.broadcast((1 << 40, 2)).unwrap());
+        assert!(matches!(tensordot(a, b, 2), Err(AlgoError::TooLarge { op: "tensordot", .. })));
+        assert!(matches!(crate::host::einsum("ij,ij->", (&a, &b)), Err(AlgoError::TooLarge { op: "einsum", .. })));
+        let byte = array![1u8];
+        let bytes = byte.broadcast((1 << 10, 1 << 40)).unwrap();
+        assert!(matches!(matmul_i32(bytes, bytes.t()), Err(AlgoError::TooLarge { op: "matmul_i32", .. })));
     }
 
     /// Shapes of factors: vectors, blocks of rows with one more and one less, stacks, and no elements.

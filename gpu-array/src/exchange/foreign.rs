@@ -129,6 +129,14 @@ impl<T: Element, D: Dimension> ForeignArray<T, D> {
         Ok(GpuViewMut::new(self.data.as_mut_slice(), self.layout.clone(), &self.pending))
     }
 
+    /// Returns the error of an operator such as `+=` on the array's views and forgets it, as [`GpuArray::take_error`] does.
+    ///
+    /// # Errors
+    /// `Operator`, with the operator's place.
+    pub fn take_error(&self) -> Result<()> {
+        self.pending.take()
+    }
+
     /// The lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()

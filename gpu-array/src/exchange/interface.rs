@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData};
 
 use ndarray::Dimension;
 
-use crate::{DType, Element, GpuView, Result};
+use crate::{DType, Element, GpuView, GpuViewMut, Result};
 
 /// The facts of an array under the names of `__cuda_array_interface__`, version 3.
 ///
@@ -57,7 +57,8 @@ impl DType {
 }
 
 impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
-    /// The facts of the view as CUDA's array interface names them: for CuPy, numba and PyTorch in one process.
+    /// The facts of the view as CUDA's array interface names them, to read: for CuPy and numba in one process. PyTorch takes no read-only memory by
+    /// this interface; [`GpuViewMut::cuda_array_interface`] is for it.
     ///
     /// They may be used while the array is borrowed. Whoever reads there does so in the order of the stream.
     ///
@@ -72,6 +73,10 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     pub fn cuda_array_interface(&self) -> Result<CudaArrayInterface<'a>> {
+        self.facts(true)
+    }
+
+    fn facts(&self, read_only: bool) -> Result<CudaArrayInterface<'a>> {
         let first = self.covering()?.len();
         let bytes = T::DTYPE.bytes();
         let address = if first == 0 { 0 } else { self.data().as_raw() + (self.layout().offset() * bytes) as u64 };
@@ -80,11 +85,32 @@ impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
             shape: self.shape().to_vec(),
             typestr: T::DTYPE.typestr(),
             address,
-            read_only: true,
+            read_only,
             strides: if self.is_standard_layout() { None } else { Some(strides) },
             stream: self.stream().as_raw() as u64,
             _array: PhantomData,
         })
+    }
+}
+
+impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
+    /// The facts of the view as CUDA's array interface names them, to read and write: for CuPy, numba and PyTorch in one process.
+    ///
+    /// They may be used while the view is borrowed. Whoever reads or writes there does so in the order of the stream, and writes elements of the
+    /// type: a byte of a `bool` is 0 or 1.
+    ///
+    /// # Errors
+    /// That of an operator such as `+=` on the array.
+    ///
+    /// ```no_run
+    /// # let device = gpu_array::gpu_driver::Device::first()?;
+    /// let mut x = gpu_array::GpuArray::<f32, _>::zeros(&device, (2, 3))?;
+    /// let mut view = x.view_mut();
+    /// assert!(!view.cuda_array_interface()?.read_only);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    pub fn cuda_array_interface(&mut self) -> Result<CudaArrayInterface<'_>> {
+        self.view().facts(false)
     }
 }
 

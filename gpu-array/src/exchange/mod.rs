@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | out | [`GpuArray::into_dlpack`](crate::GpuArray::into_dlpack), which gives the array up; [`GpuView::cuda_array_interface`](crate::GpuView::cuda_array_interface), the facts of a view that lives on here |
+//! | out | [`GpuArray::into_dlpack`](crate::GpuArray::into_dlpack), which gives the array up; [`GpuView::cuda_array_interface`](crate::GpuView::cuda_array_interface), the facts of a view that lives on here, and [`GpuViewMut::cuda_array_interface`](crate::GpuViewMut::cuda_array_interface), of one to write |
 //! | in | [`ForeignArray::from_dlpack`], [`ForeignArray::from_raw`]: unsafe, since the other side's promises cannot be checked |
 //!
 //! The example `python_module` is a library that Python loads, which gives and takes arrays of CuPy and PyTorch.

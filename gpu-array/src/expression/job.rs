@@ -1,4 +1,4 @@
-//! Where an expression is computed, and whether into a new array or an existing one.
+//! The place of an expression's computation, into a new array or an existing one.
 //!
 //! # From an expression to its launch
 //! The example is `(5.0 * &x + y.sin()).eval()`.

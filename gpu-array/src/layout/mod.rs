@@ -1,4 +1,4 @@
-//! Where the elements of an array lie in its buffer: the rules of shapes, strides and broadcasting.
+//! Places of an array's elements in its buffer: the rules of shapes, strides and broadcasting.
 
 mod axes;
 mod reshape;

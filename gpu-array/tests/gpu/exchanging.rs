@@ -32,6 +32,7 @@ pub const TESTS: &[Test<Device>] = tests![
     foreign_memory_is_given_back_after_its_last_use,
     read_only_memory_is_not_written,
     the_array_interface_tells_the_facts,
+    failed_operators_on_foreign_arrays_are_told_until_these_are_overwritten,
     arrays_are_arguments_of_kernels,
     arrays_are_copied_to_other_devices,
 ];
@@ -374,6 +375,41 @@ fn the_array_interface_tells_the_facts(device: &Device) -> Outcome {
     ensure_eq!(GpuArray::<u8, _>::zeros(device, 0)?.view().cuda_array_interface()?.address, 0);
     let names: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.typestr()).collect();
     ensure_eq!(names[..3], ["|b1", "|i1", "<i2"]);
+    // A view to write says so: PyTorch takes no other memory.
+    let mut x = GpuArray::<f32, _>::zeros(device, (2, 3))?;
+    let address = x.as_device_vec().as_raw();
+    let mut column = x.slice_mut(s![.., 1..])?;
+    let facts = column.cuda_array_interface()?;
+    ensure_eq!((facts.address, facts.read_only, facts.strides.clone()), (address + 4, false, Some(vec![12, 4])));
+    ensure!(facts.to_string().contains(&format!("'data': ({}, False)", address + 4)), "{facts}");
+    column += &GpuArray::<f32, _>::zeros(device, 5)?.into_shape((1, 5))?;
+    ensure!(matches!(column.cuda_array_interface(), Err(ArrayError::Operator { op: "+=", .. })));
+    let _ = x.take_error();
+    Ok(())
+}
+
+fn failed_operators_on_foreign_arrays_are_told_until_these_are_overwritten(device: &Device) -> Outcome {
+    let home = Stream::new(device)?;
+    let theirs = DeviceVec::from_slice(&home, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    // The first two of three columns: the buffer has an element between the rows.
+    // SAFETY: six elements of the stream, which the owner keeps.
+    let mut x =
+        unsafe { ForeignArray::<f64, Ix2>::from_raw(&home, theirs.as_raw(), &[2, 2], Some(&[3, 1]), None, theirs)? };
+    let wrong = GpuArray::<f64, _>::zeros(device, (2, 5))?;
+    let mut view = x.view_mut()?;
+    view += &wrong;
+    for _ in 0..2 {
+        ensure!(matches!(x.view().to_ndarray(), Err(ArrayError::Operator { op: "+=", .. })));
+    }
+    // A part that is overwritten leaves the error.
+    let part = x.view_mut()?.slice_mut(s![.., ..1])?.fill(9.0);
+    ensure!(part.is_err());
+    x.view_mut()?.fill(7.0)?;
+    ensure_eq!(x.view().to_ndarray()?, array![[7.0, 7.0], [7.0, 7.0]]);
+    let mut view = x.view_mut()?;
+    view += &wrong;
+    ensure!(matches!(x.take_error(), Err(ArrayError::Operator { op: "+=", .. })));
+    ensure_eq!(x.view().to_ndarray()?, array![[7.0, 7.0], [7.0, 7.0]]);
     Ok(())
 }
 

@@ -75,6 +75,13 @@ fn rows_and_columns_are_taken(device: &Device) -> Outcome {
     ensure_eq!(got.shape(), [0, 2]);
     let empty = GpuArray::<i32, _>::zeros(device, (0, 2))?;
     ensure_eq!(take_axis(&empty, &i, Axis(0), Outside::Wrap).eval()?.to_ndarray()?, Array2::zeros((3, 2)));
+    // No such axis; -1 of NumPy's is none either.
+    for axis in [2, usize::MAX - 1, usize::MAX] {
+        let taken = take_axis(&v, &i, Axis(axis), Outside::Wrap).eval();
+        ensure!(matches!(taken, Err(ArrayError::Axis { axis: got, ndim: 2, .. }) if got == axis), "{axis}");
+        let taken = take_along_axis(&v, &v, Axis(axis), Outside::Wrap).eval();
+        ensure!(matches!(taken, Err(ArrayError::Axis { axis: got, ndim: 2, .. }) if got == axis), "{axis}");
+    }
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Where elements are, and elements at such places of an axis.
+//! Places of elements, and elements at such places of an axis.
 
 use gpu_array::Element;
 use ndarray::{Array, Array1, ArrayView, ArrayView1, Axis, Dimension};

@@ -1,4 +1,4 @@
-//! Where the values of steps are while a chunk is computed.
+//! Locations of the values of steps while a chunk is computed.
 
 use super::rows::Rows;
 use crate::expression::graph::Code;

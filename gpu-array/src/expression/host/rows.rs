@@ -1,4 +1,4 @@
-//! Where the elements of a leaf are, place by place in C order.
+//! Addresses of the elements of a leaf, place by place in C order.
 
 use std::ops::Range;
 

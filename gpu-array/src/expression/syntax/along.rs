@@ -113,8 +113,8 @@ where
 /// The number of axes behind one.
 fn check_axis(op: &'static str, leaf: &Leaf<'_>, axis: Axis) -> Result<usize> {
     let ndim = leaf.shape.len();
-    let behind = ndim.checked_sub(axis.0 + 1);
-    behind.ok_or(ArrayError::Axis { op, axis: axis.0, ndim })
+    // An axis may be any number, `-1 as usize` too.
+    if axis.0 < ndim { Ok(ndim - 1 - axis.0) } else { Err(ArrayError::Axis { op, axis: axis.0, ndim }) }
 }
 
 /// Places that read an array of so many axes where the result is.
