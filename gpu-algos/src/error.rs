@@ -34,7 +34,7 @@ pub enum AlgoError {
         axis: usize,
     },
     /// The array to write has another shape than the result.
-    #[error("the result has shape {expected:?}, the array that it is written into {got:?}")]
+    #[error("output of another shape: need {expected:?}, got {got:?}")]
     OutShape {
         /// The shape of the result.
         expected: Vec<usize>,
@@ -42,7 +42,7 @@ pub enum AlgoError {
         got: Vec<usize>,
     },
     /// The second of two arrays to write has other strides than the first.
-    #[error("of the arrays that two results are written into the first has strides {expected:?}, the second {got:?}")]
+    #[error("strides of the two outputs differ: the first has {expected:?}, the second {got:?}")]
     OutStrides {
         /// Strides of the first array.
         expected: Vec<isize>,
@@ -50,7 +50,7 @@ pub enum AlgoError {
         got: Vec<isize>,
     },
     /// The array to write may be too small for the result, whose length only the device knows.
-    #[error("there are {needed} values to make room for, the array that they are written into has {got}")]
+    #[error("output too small: need {needed}, got {got}")]
     OutputTooSmall {
         /// Upper bound of the number of results.
         needed: usize,

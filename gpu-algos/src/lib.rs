@@ -54,6 +54,11 @@
 //! ```
 //! Arrays, and expressions of them, are the crate `gpu-array`'s; random numbers are in `gpu-random`, sparse matrices and solvers in `gpu-sparse`.
 //!
+//! # Errors of several crates
+//! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns [`Result`], `?`
+//! turns the errors of `gpu-driver` and `gpu-array` into an [`AlgoError`]. An error of `gpu-random` it does not turn: with its feature `random`
+//! gpu-sparse has an error for all of these crates.
+//!
 //! # In a crate of your own
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:
 //! `CUDA_LIBRARY_PATH=/usr cargo build`, or the same variable under `[env]` in `.cargo/config.toml`.

@@ -56,6 +56,10 @@
 //! # In kernels of one's own
 //! [`HEADERS`] bring the same generators to CUDA C++: `init`, `next`, `uniform`, `normal`, as cuRAND's device API has them.
 //!
+//! # Errors of several crates
+//! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns [`Result`], `?`
+//! turns the errors of `gpu-driver` and `gpu-array` into a [`RandomError`]; with its feature `random` gpu-sparse has an error for all of these crates.
+//!
 //! # The crates around this one
 //! The arrays, their slices and operators (`GpuArray`) are those of the crate `gpu-array`; `x.mean()`, `x.sum()`, `x.cumsum()` of the numbers come
 //! with `use gpu_algos::prelude::*`; devices and streams are `gpu_driver`'s.

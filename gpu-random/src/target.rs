@@ -15,11 +15,11 @@ pub enum Memory<'a, T: DevicePod> {
     Host(&'a mut [T]),
     /// Filled in the order of its home stream; the call returns at once.
     Device(DeviceSliceMut<'a, T>),
-    /// Elements that do not lie side by side: filled elsewhere, and copied.
+    /// Elements that are not contiguous: filled elsewhere, and copied.
     Strided(Strided<'a, T>),
 }
 
-/// Elements that do not lie side by side, in C order.
+/// Elements that are not contiguous, in C order.
 pub struct Strided<'a, T: DevicePod> {
     pub(crate) len: usize,
     pub(crate) write: Write<'a, T>,

@@ -20,6 +20,8 @@ mod machine;
 mod mutants;
 mod outside;
 mod package;
+#[cfg(test)]
+mod pages;
 mod programs;
 mod provenance;
 mod suite;

@@ -31,6 +31,8 @@ kernel_constants! {
     pub(super) const LOG_DETERMINANT: u32 = 4;
     /// Bits of a pivot's number in the word of the first failure.
     pub(super) const PIVOT_BITS: u32 = 6;
+    /// The most threads of a block.
+    pub(super) const MOST_THREADS: u32 = 128;
 }
 const _: () = assert!(MOST_ROWS <= 1 << PIVOT_BITS, "the numbers of pivots");
 

@@ -2,11 +2,14 @@
 
 use gpu_array::DType;
 
-use super::problem::{LinalgFunction, LinalgProblem};
+use super::{
+    params,
+    problem::{LinalgFunction, LinalgProblem},
+};
 use crate::common::launch::DeviceLimits;
 
-/// The most threads of a block, `MOST_THREADS` in `team.cuh`.
-const MOST_THREADS: usize = 128;
+/// The most threads of a block.
+const MOST_THREADS: usize = params::MOST_THREADS as usize;
 
 /// Shared memory that each device has without being asked.
 const SHARED_BYTES: usize = 48 << 10;

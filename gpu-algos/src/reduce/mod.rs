@@ -55,6 +55,9 @@
 //! The block of a result that arrives last combines the states that the others stored in the stream's scratch memory; with a single result of
 //! `reduce_all`, or of `reduce_rows`, the last block of the grid waits for them. So one launch is enough (the single-pass scheme of the CUDA sample
 //! `threadFenceReduction`).
+//!
+//! Tests: `tests/gpu/reductions.rs` (known answers), `reductions_random.rs` (operators, layouts, lengths), `reductions_large.rs`, `within.rs` (in
+//! expressions), `result_hashes.rs` (bits), `choices.txt` (the kernel of each problem).
 
 mod axes;
 #[cfg(test)]

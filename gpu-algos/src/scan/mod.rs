@@ -23,6 +23,9 @@
 //! | `scan_single_wave` | the same | a tile for one multiprocessor in eight, as long as shared memory holds all |
 //! | `scan_rows` | contiguous lines without segments | two lines a multiprocessor |
 //! | `scan_single_pass` | all others; the plainest | |
+//!
+//! Tests: `tests/gpu/scans.rs` (known answers, lengths, orders of blocks), `scans_random.rs` (layouts), `scans_large.rs`, `result_hashes.rs` (bits),
+//! `block.rs` (the prefixes of tiles), `choices.txt` (the kernel of each problem).
 
 #[cfg(test)]
 mod choices;

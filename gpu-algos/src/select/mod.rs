@@ -18,6 +18,9 @@
 //!
 //! One launch reads each value once and writes the selected values; see `device/select_single_pass.cuh`, and `device/select_pipelined.cuh` for many
 //! values. A partition counts first, in the same launch.
+//!
+//! Tests: `tests/gpu/selections.rs` (known answers, edges of tiles), `selections_random.rs` (layouts), `block.rs` (the prefixes of tiles), `choices.txt`
+//! (the kernel of each problem).
 
 mod along;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where the system is solved, and why there.
+//! The place where the system is solved, and the reason.
 
 use crate::{Outcome, options::Device};
 use gpu_driver::{self as driver, emulated::Emulated, nvrtc};

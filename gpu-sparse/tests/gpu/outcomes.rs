@@ -238,7 +238,6 @@ pub fn wrong_shapes_and_tolerances_are_errors(device: &Device) -> Outcome {
 }
 
 /// Something of each crate, each by `?`.
-#[cfg(feature = "random")]
 fn of_all_crates(device: &Device, mean: f64) -> Result<f64> {
     use gpu_algos::prelude::*;
     let stream = gpu_driver::Stream::new(device)?;
@@ -249,16 +248,11 @@ fn of_all_crates(device: &Device, mean: f64) -> Result<f64> {
     Ok(a.matvec(&x)?.sum().get()?)
 }
 
-/// The feature is on where a program of the workspace asks for it, as the benchmarks do.
 pub fn errors_of_all_crates_become_one(device: &Device) -> Outcome {
-    #[cfg(feature = "random")]
-    {
-        ensure!(of_all_crates(device, 2.0)?.is_finite());
-        let refused = of_all_crates(device, -1.0).unwrap_err();
-        let SparseError::Random(inner) = &refused else { return Err(format!("{refused:?}").into()) };
-        ensure!(matches!(inner.downcast_ref(), Some(gpu_random::RandomError::Parameter { .. })), "{inner:?}");
-        ensure!(refused.to_string() == inner.to_string() && refused.to_string().contains("-1"), "{refused}");
-    }
-    let _ = device;
+    ensure!(of_all_crates(device, 2.0)?.is_finite());
+    let refused = of_all_crates(device, -1.0).unwrap_err();
+    let SparseError::Random(inner) = &refused else { return Err(format!("{refused:?}").into()) };
+    ensure!(matches!(inner.downcast_ref(), Some(gpu_random::RandomError::Parameter { .. })), "{inner:?}");
+    ensure!(refused.to_string() == inner.to_string() && refused.to_string().contains("-1"), "{refused}");
     Ok(())
 }

@@ -12,8 +12,6 @@
 namespace gpu {
 namespace linalg {
 
-constexpr int MOST_THREADS = 128;
-
 // a * b + c, rounded once.
 __device__ __forceinline__ float multiply_add(float a, float b, float c) {
     return __fmaf_rn(a, b, c);

@@ -9,7 +9,8 @@ using block::GROUP;
 using block::TilePrefix;
 
 // The sum of all tiles before one, for a warp that goes on from tile to tile. It polls several
-// groups of slots at once. Unlike `TilePrefix::resolve` one warp calls it, and the block goes on.
+// groups of slots at once. Unlike `TilePrefix::resolve` it is called before the prefix is needed,
+// and the other warps go on meanwhile.
 template <class R, class S> struct PolledPrefix {
     // There are little more than four groups between a block's tiles on an H200. With 5 at once it
     // takes 2 % longer.

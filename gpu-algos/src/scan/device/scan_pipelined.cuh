@@ -2,9 +2,9 @@
 //
 // Values E, operator O, segments F and epilogue M are those of `scan_single_pass`
 // (scan_single_pass.cuh). A tile comes into shared memory by copies that hold no registers. When it
-// has arrived it is scanned by itself, and its aggregate is published in a slot at once. The sum of
-// all earlier tiles is combined with it AHEAD tiles of its block later, when it is known as a rule.
-// So a block that waits for a sum delays no other block: its own aggregates were published before.
+// has arrived it is scanned by itself, and its aggregate is published in a slot at once. Its prefix
+// is combined with it AHEAD tiles of its block later, when it is known as a rule.
+// So a block that waits for a prefix delays no other block: its own aggregates were published before.
 // Its copies go on meanwhile. There are two service warps. One claims tiles and publishes
 // aggregates. The other adds up the aggregates of earlier tiles: it polls slots while the workers
 // write a tile, and adds up the polled values while they scan the next one.
@@ -18,14 +18,6 @@
 // copies of tile `number + AHEAD + LOADING - 1`. A turn has two barriers. After the first one the
 // copies of the tile to scan are visible to all, and so is the number of the tile to load. After
 // the second one the sums of the warps and the prefix of the tile to store are there.
-//
-// Measured on an H200, us for 2^28 f32, 2^27 f64, 2^28 f32 by key: 529, 538, 821 (CUB 3.0.1 697,
-// 664, 1060; `scan_single_pass` 600; a copy of the bytes of either of the first two 512). A tile
-// more ahead, and tiles of 44 KB in place of 48, took f32 from 561 to 529; tiles of 52 KB f64 from
-// 579 to 538, of 56 KB to 571. A kernel is faster if it does not wait for the slowest block and has
-// fewer slots to poll, not if it reads more at once (with LOADING 3 f32 took 560 to 750,
-// f64 640 to 1300). Slower too: two blocks to a multiprocessor; AHEAD 1; four warps that only
-// write; each warp with values of its own, and one barrier to a tile; tiles of 32 KB or less.
 //
 // Contract: that of `scan_single_pass`, with tiles of THREADS * VALUES, where VALUES is VECTOR_SIZE
 // * VECTORS_PER_THREAD, and with these differences. There are several tiles. The layout is

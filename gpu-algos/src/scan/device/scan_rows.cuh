@@ -5,8 +5,6 @@
 // (staged.cuh). A warp reads only packs that it copied itself: the only barrier is the one after
 // which each warp knows the sums of the others.
 //
-// Measured on an H200: both axes of an 8192^2 f32 array, see scan_column_strips.cuh.
-//
 // Contract: that of `scan_single_pass` (scan_single_pass.cuh) without F, with tiles of THREADS *
 // VALUES, and with these differences. There is one scanned axis, along which all leaves are
 // contiguous from an aligned pack on, in each line. M reads nothing in memory. The grid is at most
