@@ -29,6 +29,7 @@ mod matmul_complex;
 mod matmul_doubles;
 mod matmul_epilogues;
 mod matmul_halves;
+mod matmul_inputs;
 mod matmul_integers;
 mod matmul_older;
 mod matmul_precisions;
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", matmul_complex::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_doubles::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_epilogues::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul_inputs::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_skinny::TESTS)
         .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)

@@ -82,9 +82,10 @@ pub fn near<T: Real>(got: ArrayViewD<'_, T>, a: ArrayViewD<'_, T>, b: ArrayViewD
     let want = reference::matmul(&a, &b)?;
     let sizes = reference::matmul(&a.mapv(f64::abs), &b.mapv(f64::abs))?;
     ensure_eq!((case, got.shape()), (case, want.shape()));
-    let terms = a.shape().last().copied().unwrap_or(1) as f64 + 2.0;
-    // Of f64 the definition has the same error.
-    let bound = 2.0 * terms * T::ROUNDING / (1.0 - terms * T::ROUNDING);
+    let terms = a.shape().last().copied().unwrap_or(1).max(1) as f64;
+    // The definition has an error too.
+    let gamma = |unit: f64| terms * unit / (1.0 - terms * unit);
+    let bound = gamma(T::ROUNDING) + gamma(f64::ROUNDING);
     for (at, ((&got, &want), &size)) in got.iter().zip(&want).zip(&sizes).enumerate() {
         let got: f64 = got.into();
         ensure!((got - want).abs() <= bound * size, "{case}: value {at} is {got}, want {want} within {bound} {size}");

@@ -36,7 +36,7 @@ fn element(rng: &mut Rng) -> f32 {
 }
 
 /// The documented bound, of the sum of the sizes of k products.
-fn bound(precision: Precision, k: usize) -> f64 {
+pub fn bound(precision: Precision, k: usize) -> f64 {
     let k = k as f64;
     match precision {
         Precision::Tf32 => 2f64.powi(-9) + k * 2f64.powi(-23),
