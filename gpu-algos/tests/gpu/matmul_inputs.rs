@@ -164,9 +164,9 @@ pub fn no_product_reads_c_for_beta_0(device: &Device) -> Outcome {
     for [m, k, n] in shapes {
         let shapes = [Dim([m, k]), Dim([k, n]), Dim([m, n])];
         of::<f32, _>(device, |x| x as f32, shapes, |a, b, beta, c| gemm(2.0, a, b, beta, c))?;
-        of::<f64, _>(device, |x| x, shapes, |a, b, beta, c| gemm(2.0, a, b, beta, c))?;
         // Tensor cores take the emulated device long.
         if !device.is_emulated() || m == 33 {
+            of::<f64, _>(device, |x| x, shapes, |a, b, beta, c| gemm(2.0, a, b, beta, c))?;
             of::<f16, _>(device, f16::from_f64, shapes, |a, b, beta, c| gemm(f16::from_f64(2.0), a, b, beta, c))?;
             for precision in [Precision::Tf32, Precision::Emulated] {
                 of::<f32, _>(
@@ -181,7 +181,9 @@ pub fn no_product_reads_c_for_beta_0(device: &Device) -> Outcome {
     for [m, k, n] in [[8, 8, 8], [13, 5, 11], [30, 40, 33]] {
         let shapes = [Dim([many, m, k]), Dim([many, k, n]), Dim([many, m, n])];
         of::<f32, _>(device, |x| x as f32, shapes, |a, b, beta, c| gemm(2.0, a, b, beta, c))?;
-        of::<f64, _>(device, |x| x, shapes, |a, b, beta, c| gemm(2.0, a, b, beta, c))?;
+        if !device.is_emulated() {
+            of::<f64, _>(device, |x| x, shapes, |a, b, beta, c| gemm(2.0, a, b, beta, c))?;
+        }
     }
     Ok(())
 }
