@@ -83,7 +83,7 @@ pub use precision::Precision;
 #[doc(hidden)]
 pub use precision::RequestedPrecision;
 pub use product::MatrixProduct;
-pub use tensordot::{SummedAxes, tensordot};
+pub use tensordot::{SummedAxes, tensordot, tensordot_into, tensordot_with_precision};
 
 pub(crate) use problem::{Lengths, MatmulShape, Matrix};
 pub(crate) use tensordot::Contraction;

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use gpu_array::{ArrayError, GpuArray, GpuView, expression::checked_len};
+use gpu_array::{ArrayError, GpuArray, GpuView, GpuViewMut, expression::checked_len};
 use ndarray::{ArrayViewD, Dimension, Ix2, IxDyn};
 
-use super::{element::MatmulElement, methods::Matmul};
+use super::{element::MatmulElement, methods::Matmul, precision::RequestedPrecision, product::MatrixProduct};
 use crate::{AlgoError, Result};
 
 /// The pairs of axes over which [`tensordot`] sums: NumPy's argument `axes`.
@@ -197,14 +197,95 @@ where
     D: Dimension + 'a,
     E: Dimension + 'b,
 {
-    product_of(a.into().into_dyn(), b.into().into_dyn(), axes.into())
+    with_product(a.into().into_dyn(), b.into().into_dyn(), axes.into(), |contraction, product| {
+        Ok(product.eval()?.into_shape(contraction.result())?)
+    })
 }
 
-fn product_of<T: MatmulElement>(
+/// [`tensordot()`] of f32 in a [`Precision`](super::Precision).
+///
+/// # Errors
+/// As [`tensordot()`].
+///
+/// # Example
+/// ```no_run
+/// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, matmul::{Precision, tensordot_with_precision}};
+///
+/// let device = Device::first()?;
+/// let a = GpuArray::<f32, _>::full(&device, (64, 32, 1024), 0.5)?;
+/// let b = GpuArray::<f32, _>::full(&device, (1024, 512), 0.25)?;
+/// let c = tensordot_with_precision(Precision::Tf32, &a, &b, 1)?;
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn tensordot_with_precision<'a, 'b, D, E>(
+    precision: impl Into<RequestedPrecision>,
+    a: impl Into<GpuView<'a, f32, D>>,
+    b: impl Into<GpuView<'b, f32, E>>,
+    axes: impl Into<SummedAxes>,
+) -> Result<GpuArray<f32, IxDyn>>
+where
+    D: Dimension + 'a,
+    E: Dimension + 'b,
+{
+    with_product(a.into().into_dyn(), b.into().into_dyn(), axes.into(), |contraction, product| {
+        Ok(product.precision(precision).eval()?.into_shape(contraction.result())?)
+    })
+}
+
+/// [`tensordot()`] into an existing array or view of the result's shape, with any strides. Does not wait.
+///
+/// # Cost
+/// That of [`tensordot()`]. A target whose axes of a, or of b, cannot be joined is written by a launch more, from an array of its size.
+///
+/// # Errors
+/// As [`tensordot()`]; `OutShape`. After an error the target is as it was.
+///
+/// # Example
+/// ```no_run
+/// use gpu_algos::{gpu_array::{GpuArray, gpu_driver::Device}, matmul::tensordot_into};
+/// use ndarray::s;
+///
+/// let device = Device::first()?;
+/// let a = GpuArray::<f32, _>::full(&device, (3, 4, 5), 1.0)?;
+/// let b = GpuArray::<f32, _>::full(&device, (5, 2), 0.5)?;
+/// let mut c = GpuArray::<f32, _>::zeros(&device, (3, 4, 8))?;
+/// tensordot_into(&a, &b, 1, c.slice_mut(s![.., .., 2..4])?)?;
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn tensordot_into<'a, 'b, 'c, T, D, E, K>(
+    a: impl Into<GpuView<'a, T, D>>,
+    b: impl Into<GpuView<'b, T, E>>,
+    axes: impl Into<SummedAxes>,
+    target: impl Into<GpuViewMut<'c, T, K>>,
+) -> Result<()>
+where
+    T: MatmulElement,
+    D: Dimension + 'a,
+    E: Dimension + 'b,
+    K: Dimension + 'c,
+{
+    let mut target = target.into();
+    with_product(a.into().into_dyn(), b.into().into_dyn(), axes.into(), |contraction, product| {
+        let (expected, [m, _, n]) = (contraction.result(), contraction.sizes());
+        if target.shape() != expected {
+            return Err(AlgoError::OutShape { expected, got: target.shape().to_vec() });
+        }
+        match target.reshape_mut([m, n]) {
+            Ok(matrix) => return product.write_into(matrix),
+            Err(ArrayError::ReshapeNeedsCopy { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(target.assign(&product.eval()?.into_shape(target.raw_dim())?)?)
+    })
+}
+
+/// Calls `run` with the product of the arrays as matrices.
+fn with_product<T: MatmulElement, R>(
     a: GpuView<'_, T, IxDyn>,
     b: GpuView<'_, T, IxDyn>,
     axes: SummedAxes,
-) -> Result<GpuArray<T, IxDyn>> {
+    run: impl FnOnce(&Contraction, MatrixProduct<'_, T, Ix2>) -> Result<R>,
+) -> Result<R> {
     let mut contraction = Contraction::new("tensordot", a.shape(), b.shape(), axes)?;
     contraction.sort_pairs([a.strides(), b.strides()]);
     let [m, k, n] = contraction.sizes();
@@ -212,7 +293,7 @@ fn product_of<T: MatmulElement>(
     let (own_a, own_b) = (copy_unless_joined(&a, [m, k])?, copy_unless_joined(&b, [k, n])?);
     let a = as_matrix(&a, own_a.as_ref(), [m, k])?;
     let b = as_matrix(&b, own_b.as_ref(), [k, n])?;
-    Ok((&a).matmul(&b).eval()?.into_shape(contraction.result())?)
+    run(&contraction, (&a).matmul(&b))
 }
 
 /// A copy in C order of an array whose strides do not allow the view as a matrix; None if they do.

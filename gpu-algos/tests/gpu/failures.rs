@@ -16,12 +16,15 @@ use gpu_algos::{
     },
     kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
     linalg,
-    matmul::{Precision, gemm, gemm_with_precision, matmul_i32, matmul_i32_into, tensordot},
+    matmul::{
+        Precision, gemm, gemm_with_precision, matmul_i32, matmul_i32_into, tensordot, tensordot_into,
+        tensordot_with_precision,
+    },
     prelude::*,
     reduce::Summable,
     reference,
 };
-use ndarray::{Array1, Array2, Array3, Axis, Ix0, Ix1, Ix2, Ix3, array, s};
+use ndarray::{Array1, Array2, Array3, Axis, Ix0, Ix1, Ix2, Ix3, IxDyn, array, s};
 use testkit::{Operation, Outcome, ensure, ensure_eq, fallible_functions, none_forgotten, sweeps};
 
 testkit::failure_sweep!(AlgoError, error in AlgoError::Driver(error) | AlgoError::Array(ArrayError::Driver(error)));
@@ -124,6 +127,26 @@ fn in_precision(
         ensure_eq!(x.to_ndarray()?, halves());
         Ok(())
     })
+}
+
+/// Multiplies the transpose of a matrix of f32 by the matrix.
+fn squares(
+    call: Call,
+    operation: impl Fn(&GpuArray<f32, Ix2>) -> Result<GpuArray<f32, IxDyn>>,
+) -> Result<u64, Box<dyn Error>> {
+    let prepare = |device: &Device| Ok(GpuArray::from_ndarray(device, &host(SMALL).mapv(|x| x as f32))?);
+    sweep(
+        call,
+        prepare,
+        |x: &mut GpuArray<f32, Ix2>| operation(x),
+        |x, done| {
+            ensure_eq!(x.to_ndarray()?, host(SMALL).mapv(|x| x as f32));
+            if let Some(got) = done {
+                ensure_eq!(got.to_ndarray()?, column_products(SMALL).mapv(|x| x as f32).into_dyn());
+            }
+            Ok(())
+        },
+    )
 }
 
 /// A stack of two matrices and its inverses.
@@ -696,6 +719,16 @@ static OPERATIONS: &[Operation<Call>] = &[
         },
     },
     Operation {
+        name: "tensordot_with_precision",
+        makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| squares(call, |x| tensordot_with_precision(Precision::Tf32, x, x, ([0], [0]))),
+    },
+    Operation {
+        name: "tensordot_into",
+        makes: &[(ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| multiplies(call, SMALL, 0, |x, target| tensordot_into(x, x, ([0], [0]), target)),
+    },
+    Operation {
         name: "tensordot, of a copy",
         makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
         sweep: |call| {
@@ -738,17 +771,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     Operation {
         name: "einsum_with_precision",
         makes: &[(Allocation, 1), (ModuleLoad, 1), (Launch, 1)],
-        sweep: |call| {
-            let prepare = |device: &Device| Ok(GpuArray::from_ndarray(device, &host(SMALL).mapv(|x| x as f32))?);
-            let squares = |x: &mut GpuArray<f32, Ix2>| einsum_with_precision(Precision::Tf32, "ki,kj->ij", [&*x, &*x]);
-            sweep(call, prepare, squares, |x, done| {
-                ensure_eq!(x.to_ndarray()?, host(SMALL).mapv(|x| x as f32));
-                if let Some(got) = done {
-                    ensure_eq!(got.to_ndarray()?, column_products(SMALL).mapv(|x| x as f32).into_dyn());
-                }
-                Ok(())
-            })
-        },
+        sweep: |call| squares(call, |x| einsum_with_precision(Precision::Tf32, "ki,kj->ij", [x, x])),
     },
     Operation {
         name: "einsum, of three steps",

@@ -3,11 +3,11 @@
 use gpu_algos::{
     AlgoError,
     gpu_array::{ArrayError, GpuArray, gpu_driver::Device},
-    matmul::{SummedAxes, tensordot},
+    matmul::{Precision, SummedAxes, tensordot, tensordot_into, tensordot_with_precision},
     prelude::*,
     reference,
 };
-use ndarray::{Array, ArrayD, Axis, IxDyn, arr0, array, s};
+use ndarray::{Array, ArrayD, Axis, Ix4, IxDyn, arr0, array, s};
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, tests};
 
 use crate::layouts::{base, of_gpu};
@@ -17,6 +17,8 @@ pub const TESTS: &[Test<Device>] = tests![
     sums_over_pairs_of_every_layout,
     random_sums_over_pairs,
     sums_over_pairs_of_floats_are_within_the_bound,
+    sums_over_pairs_in_each_precision,
+    sums_over_pairs_go_into_views,
     sums_over_pairs_of_no_elements,
     sums_over_pairs_propagate_nan,
     wrong_pairs_are_errors,
@@ -130,6 +132,47 @@ pub fn sums_over_pairs_of_floats_are_within_the_bound(device: &Device) -> Outcom
     }
     // The same bits once more.
     ensure_eq!(tensordot(&a, &b, axes)?.to_ndarray()?.mapv(f32::to_bits), got.mapv(f32::to_bits));
+    Ok(())
+}
+
+pub fn sums_over_pairs_in_each_precision(device: &Device) -> Outcome {
+    let mut rng = rng(84);
+    let mut random = |shape: &[usize]| ArrayD::from_shape_simple_fn(IxDyn(shape), || rng.uniform() as f32 - 0.5);
+    let (x, y) = (random(&[16, 8, 40]), random(&[40, 8, 24]));
+    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    let axes = ([1, 2], [1, 0]);
+    let want = reference::tensordot(&x.mapv(f64::from), &y.mapv(f64::from), axes)?;
+    let strict = tensordot(&a, &b, axes)?.to_ndarray()?;
+    for (precision, bound) in [(Precision::Strict, 1e-5), (Precision::Emulated, 1e-5), (Precision::Tf32, 1e-1)] {
+        let got = tensordot_with_precision(precision.forced(), &a, &b, axes)?.to_ndarray()?;
+        ensure!(got.iter().zip(&want).all(|(&got, want)| (f64::from(got) - want).abs() < bound), "{precision:?}");
+        // Older devices have no such tensor cores.
+        let is_strict = precision == Precision::Strict || device.arch().number() < 80;
+        ensure_eq!((precision, got == strict), (precision, is_strict));
+    }
+    Ok(())
+}
+
+pub fn sums_over_pairs_go_into_views(device: &Device) -> Outcome {
+    let mut rng = rng(85);
+    let mut random = |shape: &[usize]| ArrayD::from_shape_simple_fn(IxDyn(shape), || integer(&mut rng));
+    let (x, y, c) = (random(&[3, 4, 5]), random(&[5, 2, 6]), random(&[3, 4, 9, 7]));
+    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    let product = reference::tensordot(&x, &y, 1)?;
+    // The axes of a and of b can be joined; those of b cannot; the target is reversed.
+    let parts = [s![.., .., 3..5, ..6;1], s![.., .., ..;8, 1..], s![..;-1, .., 6..8, ..6;1]];
+    for (case, part) in parts.into_iter().enumerate() {
+        let (mut target, mut want) = (GpuArray::from_ndarray(device, &c)?.into_dimensionality::<Ix4>()?, c.clone());
+        tensordot_into(&a, &b, 1, target.slice_mut(part)?)?;
+        want.slice_mut(part).assign(&product);
+        ensure!(target.to_ndarray()?.into_dyn() == want, "case {case}");
+    }
+    let mut whole = GpuArray::<i64, _>::zeros(device, (3, 4, 2, 6))?;
+    tensordot_into(&a, &b, 1, &mut whole)?;
+    ensure_eq!(whole.to_ndarray()?.into_dyn(), product);
+    let mut other = GpuArray::<i64, _>::zeros(device, (3, 4, 6, 2))?;
+    let refused = tensordot_into(&a, &b, 1, &mut other);
+    ensure!(matches!(refused, Err(AlgoError::OutShape { .. })), "{refused:?}");
     Ok(())
 }
 
