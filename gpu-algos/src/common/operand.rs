@@ -111,6 +111,14 @@ macro_rules! scalars {
     ($lazy:ident; $($element:ty)*; $($scalar:ident beside $($other:ty)*),*) => {
         $($crate::common::operand::scalars!(@one $lazy, $element, $element; Add add, Sub sub, Mul mul, Div div, Rem rem);)*
         $($($crate::common::operand::scalars!(@one $lazy, $scalar, $other; Add add, Sub sub, Mul mul, Div div, Rem rem);)*)*
+        // Complex numbers have no remainder.
+        $crate::common::operand::scalars! { @complex $lazy;
+            gpu_array::Complex<f32>: gpu_array::Complex<f32>, f16, bf16, f32; gpu_array::Complex<f64>: gpu_array::Complex<f64>, i32, i64, f64;
+            f32: gpu_array::Complex<f32>; f64: gpu_array::Complex<f64>; i32: gpu_array::Complex<f32>, gpu_array::Complex<f64>
+        }
+    };
+    (@complex $lazy:ident; $($scalar:ty: $($other:ty),*);*) => {
+        $($($crate::common::operand::scalars!(@one $lazy, $scalar, $other; Add add, Sub sub, Mul mul, Div div);)*)*
     };
     (@one $lazy:ident, $scalar:ty, $element:ty; $($trait:ident $method:ident),*) => {
         $($lazy!($scalar, $element, $trait, $method);)*

@@ -16,6 +16,7 @@ pub const TESTS: &[Test<Device>] = tests![
     numbers_beside_masks_count_them,
     literals_are_branches_and_written_values,
     literals_round_once,
+    complex_scalars_make_real_numbers_complex,
     the_type_of_a_literal_is_inferred,
 ];
 
@@ -207,6 +208,40 @@ fn literals_are_branches_and_written_values(device: &Device) -> Outcome {
 }
 
 /// Of a sum of a half unit and less that f32 does not hold, and of the greatest integers.
+fn complex_scalars_make_real_numbers_complex(device: &Device) -> Outcome {
+    type C64 = Complex<f32>;
+    type C128 = Complex<f64>;
+    macro_rules! check {
+        ($complex:ty, $place:ty, $x:expr, $zero:expr) => {{
+            let (x, i) = ($x, Complex::new(0.5, 2.0));
+            same! { $complex, $place:
+                x * i, complex(x, $zero) * <$complex>::new(0.5, 2.0);
+                x + i, complex(x, $zero) + <$complex>::new(0.5, 2.0);
+                x / i, complex(x, $zero) / <$complex>::new(0.5, 2.0);
+                i - x, <$complex>::new(0.5, 2.0) - complex(x, $zero);
+                i / x, <$complex>::new(0.5, 2.0) / complex(x, $zero);
+            }
+        }};
+    }
+    let (narrow, wide) = (array![1.5f32, -2.0, 3.0], array![1.5f64, -2.0, 3.0]);
+    let (x, y) = (GpuArray::from_ndarray(device, &narrow)?, GpuArray::from_ndarray(device, &wide)?);
+    check!(C64, Gpu, &x, 0.0f32);
+    check!(C64, Host, &host(&narrow), 0.0f32);
+    check!(C128, Gpu, &y, 0.0f64);
+    check!(C128, Host, &host(&wide), 0.0f64);
+    // Numbers of 16 bits give complex64, integers of 32 and 64 bits complex128, as NumPy's arrays do.
+    let halves = GpuArray::from_ndarray(device, &array![f16::from_f32(1.5), f16::from_f32(-2.0)])?;
+    let got: GpuArray<C64, _> = (&halves * Complex::new(0.0, 1.0)).eval()?;
+    ensure_eq!(got.to_ndarray()?, array![C64::new(0.0, 1.5), C64::new(0.0, -2.0)]);
+    let whole = GpuArray::from_ndarray(device, &array![3i64, -4])?;
+    let got: GpuArray<C128, _> = (C128::new(1.0, 1.0) * &whole).eval()?;
+    ensure_eq!(got.to_ndarray()?, array![C128::new(3.0, 3.0), C128::new(-4.0, -4.0)]);
+    // An array that is owned.
+    let got: GpuArray<C64, _> = (x * Complex::new(0.0, 1.0)).eval()?;
+    ensure_eq!(got.to_ndarray()?, array![C64::new(0.0, 1.5), C64::new(0.0, -2.0), C64::new(0.0, 3.0)]);
+    Ok(())
+}
+
 fn literals_round_once(_: &Device) -> Outcome {
     let above = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
     let one = array![f16::ZERO];

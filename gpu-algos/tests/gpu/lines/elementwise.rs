@@ -137,6 +137,8 @@ pub fn functions(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost
         "np.sin(z)" => z.sin();
         "np.log(z)" => z.log();
         "v + 1j * v" => complex(v, v);
+        "v * 1j" => v * Complex::new(0.0, 1.0);
+        "(2 + 1j) / v" => Complex::new(2.0, 1.0) / v;
         "1 / (1 + np.exp(-x))" => 1.0 / (1.0 + (-x).exp());
         "np.exp(-x ** 2 / 2)" => (-x.powi(2) / 2.0).exp();
         "np.log(np.cosh(u))" => u.cosh().log();

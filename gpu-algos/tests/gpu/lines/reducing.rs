@@ -2,7 +2,10 @@
 #![allow(unused_parens, clippy::double_parens, clippy::op_ref, reason = "lines as a user writes them")]
 
 use gpu_algos::{
-    gpu_array::expression::{complex, where_},
+    gpu_array::{
+        Complex,
+        expression::{complex, where_},
+    },
     prelude::*,
 };
 use ndarray::Axis;
@@ -157,6 +160,8 @@ pub fn within(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_
         "(x - x.min()) / (x.max() - x.min())" => (x - x.min()) / (x.max() - x.min());
         "x / x.sum()" => x / x.sum();
         "z - z.mean()" => z - z.mean();
+        "1 - z.mean()" => 1.0 - z.mean();
+        "1j * z.sum()" => Complex::new(0.0, 1.0) * z.sum();
         "y / y.sum(axis=1, keepdims=True)" => y / y.sum().axis(Axis(1)).keep_dims();
         "v / np.linalg.norm(v)" => v / v.norm_l2();
         "np.exp(x - x.max(axis=1, keepdims=True))" => (x - x.max().axis(Axis(1)).keep_dims()).exp();

@@ -116,6 +116,16 @@ literals! {
         bf16 => bf16, |value| bf16::rounded_from_f64(value);
         c128 => f64, |value| value;
     }
+    c64 {
+        f16 => c64, |value| value;
+        bf16 => c64, |value| value;
+        f32 => c64, |value| value;
+    }
+    c128 {
+        i32 => c128, |value| value;
+        i64 => c128, |value| value;
+        f64 => c128, |value| value;
+    }
 }
 
 /// `scalar op right` for scalars of one type and a right side of another or the same, of which the operation is one of `$value`.
@@ -190,6 +200,12 @@ scalar_operators!(i32: c64 => c64, c128 => c128; (
 ));
 scalar_operators!(f32: c64 => c64; (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));
 scalar_operators!(f64: c128 => c128; (Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float));
+scalar_operators!(c64: f16 => c64, bf16 => c64, f32 => c64; (
+    Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float
+));
+scalar_operators!(c128: i32 => c128, i64 => c128, f64 => c128; (
+    Add add Add Same, Sub sub Subtract Same, Mul mul Multiply Same, Div div Divide Float
+));
 scalar_operators!(bool i8 i16 i32 i64 u8 u16 u32 u64; (
     BitAnd bitand And Same, BitOr bitor Or Same, BitXor bitxor Xor Same
 ));
