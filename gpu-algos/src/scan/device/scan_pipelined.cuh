@@ -4,8 +4,8 @@
 // (scan_single_pass.cuh). A tile comes into shared memory by copies that hold no registers. When it
 // has arrived it is scanned by itself, and its aggregate is published in a slot at once. Its prefix
 // is combined with it AHEAD tiles of its block later, when it is known as a rule.
-// So a block that waits for a prefix delays no other block: its own aggregates were published before.
-// Its copies go on meanwhile. There are two service warps. One claims tiles and publishes
+// So a block that waits for a prefix delays no other block: its own aggregates were published
+// before. Its copies go on meanwhile. There are two service warps. One claims tiles and publishes
 // aggregates. The other adds up the aggregates of earlier tiles: it polls slots while the workers
 // write a tile, and adds up the polled values while they scan the next one.
 //
