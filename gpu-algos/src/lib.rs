@@ -81,6 +81,7 @@ pub mod reduce;
 pub mod reference;
 mod registry;
 pub mod scan;
+#[doc(alias("sort", "argsort"))]
 pub mod select;
 mod tiles;
 mod warm;

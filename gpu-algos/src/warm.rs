@@ -3,6 +3,7 @@
 use gpu_array::{
     Element, GpuArray,
     gpu_driver::{Device, Stream},
+    start_threads,
 };
 use ndarray::{Axis, Ix2};
 use rayon::prelude::*;
@@ -42,6 +43,7 @@ pub fn warm(device: &Device) -> Result<()> {
     }
     let of_f32: [Work<f32>; 16] = work![argmax, mean, cumsum, sum, max];
     let of_f64: [Work<f64>; 16] = work![argmax, mean, cumsum, sum, max];
+    start_threads()?;
     let (of_f32, of_f64) = rayon::join(|| run(device, &of_f32), || run(device, &of_f64));
     of_f32.and(of_f64)
 }

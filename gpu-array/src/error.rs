@@ -22,6 +22,12 @@ pub enum ArrayError {
         /// The shape.
         shape: Vec<usize>,
     },
+    /// The threads that work on the host runs on could not be started.
+    #[error("no threads to work on: {reason}; RAYON_NUM_THREADS=2 asks for two")]
+    Threads {
+        /// Why not.
+        reason: String,
+    },
     /// A buffer does not have the number of elements that a shape asks for.
     #[error("shape {shape:?} asks for {expected} elements, the buffer has {got}")]
     Length {
@@ -391,7 +397,7 @@ pub enum ArrayError {
 
 gpu_driver::debug_by_text! {
     ArrayError:
-    Driver, TooLarge, Length, Range, Axis, RepeatedAxis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join,
+    Driver, TooLarge, Threads, Length, Range, Axis, RepeatedAxis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join,
     Reshape, ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices,
     Outputs, NoHome, NoShape, TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }

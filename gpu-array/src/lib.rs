@@ -140,6 +140,7 @@ pub mod reference;
 #[cfg(feature = "serde")]
 mod serialize;
 mod shape;
+mod threads;
 mod transfer;
 mod view;
 mod warm;
@@ -163,5 +164,6 @@ pub use meshgrid::meshgrid;
 pub use npy::NpyElement;
 pub use pinned::{PendingArray, PinnedArray};
 pub use shape::INFER;
+pub use threads::{is_to_be_had, start_threads};
 pub use view::{GpuView, GpuViewMut};
 pub use warm::warm;

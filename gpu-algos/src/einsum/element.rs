@@ -3,7 +3,7 @@
 use gpu_array::{
     Complex, GpuView, GpuViewMut, Numeric, bf16,
     expression::{Expr, IntoExpr},
-    f16,
+    f16, start_threads,
 };
 use ndarray::{Array, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, indices};
 use rayon::prelude::*;
@@ -126,6 +126,8 @@ fn sums_on_host<T: EinsumElement>(a: &ArrayViewD<'_, T>, b: &ArrayViewD<'_, T>) 
         };
         b.columns().into_iter().map(sum).collect()
     };
+    // Where there are no threads there is one.
+    let _ = start_threads();
     let rows: Vec<Vec<T>> = (0..places.len() * m).into_par_iter().map(row).collect();
     let shape = [&a.shape()[..=stack], &[n]].concat();
     Array::from_shape_vec(shape, rows.concat()).unwrap_or_else(|_| unreachable!("a sum for each place"))

@@ -7,6 +7,7 @@ use gpu_array::{
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, ArrayViewMut2, CowArray, Dimension, IxDyn, indices, s};
 use rayon::prelude::*;
 
+use super::parallel::ready;
 use crate::{
     AlgoError, Result,
     matmul::{ByteElement, Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
@@ -57,6 +58,7 @@ where
         return in_shape(&shape, c);
     }
     let places: Vec<IxDyn> = indices(IxDyn(&shape.batch)).into_iter().collect();
+    ready();
     let matrices = places.par_iter().zip(c.par_chunks_mut(m * n));
     let blocks = matrices.flat_map(|(at, c)| {
         let (a, b) = (matrix_at(&a, at.slice()), matrix_at(&b, at.slice()));

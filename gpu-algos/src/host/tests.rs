@@ -373,3 +373,21 @@ fn vdot_of_any_layout() {
     assert!(reference::vdot(&x, x.t()).is_err());
     assert_eq!(told(vdot(&x.slice(ndarray::s![.., ..0]), x.slice(ndarray::s![.., ..0]))), Ok(0.0));
 }
+
+/// rayon's pool is one of the process, so the threads that cannot be had are those of another one.
+#[test]
+fn functions_without_errors_go_on_with_one_thread() {
+    const CHILD: &str = "GPU_ALGOS_TEST_OF_THREADS";
+    if std::env::var_os(CHILD).is_some() {
+        let x = vec![1.0; 1 << 20];
+        assert_eq!((sum(&x), dot(&x, &x).unwrap(), cumsum(&x, Axis(0)).unwrap()[9]), (1048576.0, 1048576.0, 10.0));
+        assert_eq!((copy_if(&x, |&x| x > 0.0).len(), rayon::current_num_threads()), (1 << 20, 1));
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let test = "host::tests::functions_without_errors_go_on_with_one_thread";
+    let mut child = std::process::Command::new(this);
+    let output = child.args(["--exact", test]).env(CHILD, "1").env("RAYON_NUM_THREADS", "20000").output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
+}

@@ -7,6 +7,7 @@
 use ndarray::{ArrayView, Dimension};
 use rayon::prelude::*;
 
+use super::parallel::ready;
 use crate::{
     Result,
     common::shape::same_shape,
@@ -120,6 +121,7 @@ pub fn norm2<T: Copy + Into<f64> + Sync>(x: &[T]) -> f64 {
 
 /// The norm of `x` with its largest element scaled to about 1.
 fn scaled_norm2<T: Copy + Into<f64> + Sync>(x: &[T]) -> f64 {
+    ready();
     let largest =
         x.par_chunks(BLOCK).map(|x| x.iter().fold(0.0_f64, |m, &x| m.max(x.into().abs()))).reduce(|| 0.0, f64::max);
     if largest == 0.0 || largest.is_infinite() {
@@ -141,6 +143,7 @@ pub fn power_of_two_below(value: f64) -> f64 {
 
 /// Adds the blocks' results from left to right, after all of them are known.
 fn ordered_sum(blocks: impl IndexedParallelIterator<Item = f64>) -> f64 {
+    ready();
     blocks.collect::<Vec<_>>().into_iter().sum()
 }
 

@@ -16,6 +16,8 @@
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
 //!
+//! Sorting (`sort`, `argsort`) is not here: the end of gpu-array's `NUMPY.md` names a way round.
+//!
 //! One launch reads each value once and writes the selected values; see `device/select_single_pass.cuh`, and `device/select_pipelined.cuh` for many
 //! values. A partition counts first, in the same launch.
 //!

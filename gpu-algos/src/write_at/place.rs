@@ -4,6 +4,7 @@ use gpu_array::{
     Element, GpuArray, GpuViewMut, Integer,
     expression::{Expr, Gpu, Host, PutOperation, put_combine},
     gpu_driver::{DriverError, Stream},
+    start_threads,
 };
 use ndarray::{Array, Array1, ArrayViewMut, Dimension, Ix1, IxDyn};
 use rayon::slice::ParallelSliceMut;
@@ -91,6 +92,7 @@ impl CombinesAt for Host {
 
     fn sorted(mut pairs: Array1<u64>, _: u32, _: u32) -> Result<Array1<u64>> {
         if let Some(pairs) = pairs.as_slice_mut() {
+            start_threads()?;
             pairs.par_sort_unstable();
         }
         Ok(pairs)

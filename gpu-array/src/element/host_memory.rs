@@ -39,8 +39,11 @@ impl<'a, T> HostPart<'a, T> {
         Self { first: view.as_ptr(), extent, _elements: PhantomData }
     }
 
-    /// The elements at `offset + sum(strides * c)`, which are elements of the array, as those of each leaf are; None where they lead out of it.
-    pub(crate) fn array(&self, shape: &[usize], strides: &[isize], offset: isize) -> Option<ArrayViewD<'a, T>> {
+    /// The elements at `offset + sum(strides * c)`; None where they lead out of the array.
+    ///
+    /// # Safety
+    /// They are elements of the array, not memory in gaps between these.
+    pub(crate) unsafe fn array(&self, shape: &[usize], strides: &[isize], offset: isize) -> Option<ArrayViewD<'a, T>> {
         let (least, greatest) = extent(shape, strides, offset)?;
         if self.extent.is_none_or(|(first, last)| least < first || greatest > last) {
             return None;
@@ -49,7 +52,7 @@ impl<'a, T> HostPart<'a, T> {
         let down = |axis: usize| strides[axis] < 0 && shape[axis] > 1;
         let steps: Vec<usize> = strides.iter().map(|stride| stride.unsigned_abs()).collect();
         let start = (0..shape.len()).filter(|&axis| down(axis)).map(|axis| strides[axis] * (shape[axis] - 1) as isize);
-        // SAFETY: each offset is between those of elements of the array, so it is in its allocation, and the caller says that it is an element. The
+        // SAFETY: each offset is between those of elements of the array, so it is in its allocation, and the caller promises that it is an element. The
         // array is borrowed for 'a.
         let mut view = unsafe {
             let first = self.first.offset(offset + start.sum::<isize>());

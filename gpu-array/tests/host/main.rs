@@ -12,3 +12,4 @@ mod programs;
 mod semantics;
 mod serialized;
 mod structure;
+mod threads;

@@ -1,5 +1,6 @@
 //! Philox as the engine of a stream: a turn is one block for four values, or as many blocks as it takes words for one.
 
+use gpu_array::start_threads;
 use gpu_driver::DeviceSliceMut;
 use rayon::prelude::*;
 
@@ -38,6 +39,7 @@ impl Rules for PhiloxRng {
             let values = turn_values(&request, &distribution, 0);
             head.copy_from_slice(&values[skip..][..head.len()]);
         }
+        let _ = start_threads();
         body.par_chunks_mut(VALUES * PART).enumerate().for_each(|(part, out)| {
             for (at, out) in out.chunks_mut(VALUES).enumerate() {
                 let values = turn_values(&request, &distribution, (begun + part * PART + at) as u64);

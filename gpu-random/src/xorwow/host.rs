@@ -1,5 +1,6 @@
 //! Fills of host memory: rows of all generators side by side, in chunks of rows that jumps make independent of each other.
 
+use gpu_array::start_threads;
 use rayon::prelude::*;
 
 use super::{
@@ -44,6 +45,8 @@ pub(crate) fn fill<D: Distribution>(
     let chunk = (CHUNK_VALUES / (rounds * D::VALUES as u64)).max(64).min(full.max(1));
     let chunks = full.div_ceil(chunk).max(1);
     let parts = cut(out, (chunk * rounds) as usize * D::VALUES, call.skip as usize, chunks as usize);
+    // Where the threads cannot be started there is one.
+    let _ = start_threads();
     let ends: Vec<Option<Vec<u32>>> = parts
         .into_par_iter()
         .enumerate()

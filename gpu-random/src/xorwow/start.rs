@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use gpu_array::start_threads;
 use rayon::prelude::*;
 
 use super::{
@@ -70,6 +71,7 @@ pub(crate) fn states(seed: &Seed, turns: &StreamPosition) -> Vec<u32> {
         let v = if piece.draws == 0 { v } else { jump.apply(v) };
         (v, d.wrapping_add(WEYL.wrapping_mul(piece.draws as u32)))
     };
+    let _ = start_threads();
     let all: Vec<(Words, u32)> = (0..count).into_par_iter().with_min_len(64).map(each).collect();
     let rows = (0..6).flat_map(|row| all.iter().map(move |(v, d)| v.get(row).copied().unwrap_or(*d)));
     rows.collect()

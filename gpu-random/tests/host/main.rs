@@ -2,6 +2,7 @@
 #![allow(missing_docs, unreachable_pub)]
 
 mod errors;
+mod examples;
 mod known_answers;
 mod statistics;
 

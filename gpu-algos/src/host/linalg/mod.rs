@@ -25,6 +25,7 @@ use self::in_place::{
     copy_sides, eliminate, factorize_by_reflections, factorize_symmetric, log_of_product, product, row_by_row,
     solve_in_place, substitute,
 };
+use super::parallel::ready;
 use crate::{
     AlgoError, Result,
     linalg::{LinalgElement, LinalgFunction, Triangle},
@@ -223,6 +224,7 @@ fn each<T: LinalgElement, S: Number>(
     }
     first.resize(first_len, T::ZERO);
     second.resize(second_len, S::ZERO);
+    ready();
     let results = first.par_chunks_mut(parts[0]).zip(second.par_chunks_mut(parts[1]));
     let failures = places.par_iter().zip(results).enumerate().filter_map(|(matrix, (at, (first, second)))| {
         let (a, b) = stack.at(at.slice());

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayViewD, ArrayViewMutD, Axis};
 
-use super::super::parallel::REDUCED_AT_ONCE;
+use super::super::parallel::{REDUCED_AT_ONCE, ready};
 
 /// The arrays that are read and the one that is written, all with the same axes.
 pub(super) struct LanePiece<'a, V, R> {
@@ -43,6 +43,7 @@ pub(super) fn pieces<V: Sync, R: Send>(
         None => call(piece),
         Some((axis, index)) => {
             let (piece, behind) = piece.at(axis, index);
+            ready();
             rayon::join(|| pieces(piece, width, call), || pieces(behind, width, call));
         }
     }

@@ -3,7 +3,7 @@
 use ndarray::{Array1, CowArray, Dimension};
 use rayon::prelude::*;
 
-use super::super::parallel::{self, REDUCED_AT_ONCE};
+use super::super::parallel::{self, REDUCED_AT_ONCE, ready};
 
 /// The elements of an array in standard layout.
 pub(super) fn elements<'v, T, D: Dimension>(array: &'v CowArray<'_, T, D>) -> &'v [T] {
@@ -45,11 +45,13 @@ fn counts(flags: &[bool]) -> Vec<usize> {
     // Few enough for a count in a byte, of which a vector has many.
     const FEW: usize = 128;
     let count = |flags: &[bool]| usize::from(flags.iter().fold(0_u8, |count, &flag| count + u8::from(flag)));
+    ready();
     flags.par_chunks(REDUCED_AT_ONCE).map(|block| block.chunks(FEW).map(count).sum()).collect()
 }
 
 /// Memory for `n` results, which all threads are the first to touch.
 pub(super) fn room<R: Copy + Send + Sync>(n: usize, value: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
+    ready();
     if n == 0 { Vec::new() } else { rayon::iter::repeat_n(value(0), n).collect() }
 }
 

@@ -157,13 +157,16 @@ impl Leaf<'_> {
     }
 
     /// The array in host memory that it reads, of elements of the type `T`.
+    #[expect(unsafe_code, reason = "the places of a leaf lead to elements of its array")]
     pub(crate) fn host_array<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         let view = match &self.memory {
             LeafMemory::Host(view) => view,
             LeafMemory::OwnedHost(array) => array.view(),
             _ => return None,
         };
-        view.part::<T>()?.array(&self.shape, &self.strides, self.offset)
+        let part = view.part::<T>()?;
+        // SAFETY: shape, strides and offset are those of a view of the array: each place is one of its elements.
+        unsafe { part.array(&self.shape, &self.strides, self.offset) }
     }
 
     /// The address in device memory of the element at an offset; outside device memory the offset itself.

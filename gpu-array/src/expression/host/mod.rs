@@ -48,13 +48,13 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::graph::Code;
-use crate::{ArrayError, Result, element::HostSliceMut};
+use crate::{ArrayError, Result, element::HostSliceMut, start_threads};
 
 /// Writes the values of step `code.outputs[k]` at all places, in C order, to `outputs[k]`.
 ///
 /// # Errors
 /// `TooLarge` for more places than can be counted; `Length` unless there is an output for each of `code.outputs`, as long as there are places;
-/// `Operation` for a code that is not well formed, or reads device memory.
+/// `Operation` for a code that is not well formed, or reads device memory; `Threads`.
 pub(crate) fn evaluate(code: &Code<'_>, outputs: Vec<HostSliceMut<'_>>) -> Result<()> {
     let places = if code.shape.contains(&0) {
         Some(0)
@@ -70,6 +70,7 @@ pub(crate) fn evaluate(code: &Code<'_>, outputs: Vec<HostSliceMut<'_>>) -> Resul
     if places == 0 {
         return Ok(());
     }
+    start_threads()?;
     let plan = Plan::new(code)?;
     let (chunk, threads, cost) = (plan.chunk(), rayon::current_num_threads(), plan.cost().max(1));
     if threads < 2 || places.saturating_mul(cost) < WORTH_THREADS {
