@@ -15,9 +15,9 @@ const VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
 
 /// Starts the threads that work on the host runs on: rayon's global pool, as `RAYON_NUM_THREADS` says.
 ///
-/// Expressions, reductions, products and the like begin with it, so a program need not call it. Where it fails, those that return errors return its own, and
-/// those that return none go on with one thread. Calling it early tells an environment that cannot work before anything
-/// else is done. A pool that the program has built itself is taken as it is.
+/// Expressions on the host begin with it and return its error, so a program need not call it. Functions of gpu-algos' `host` and of gpu-random begin with
+/// it too, and go on with one thread where `RAYON_NUM_THREADS` or memory is the reason. Calling it early tells an environment that cannot work before
+/// anything else is done. A pool that the program has built itself is taken as it is, and within any pool nothing is started.
 ///
 /// # Cost
 /// The first call starts the threads; later ones look at its outcome.
@@ -31,6 +31,9 @@ const VARIABLES: [&str; 2] = ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"];
 /// # Ok::<(), gpu_array::ArrayError>(())
 /// ```
 pub fn start_threads() -> Result<()> {
+    if rayon::current_thread_index().is_some() {
+        return Ok(());
+    }
     static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
     STARTED.get_or_init(start).clone().map_err(|reason| ArrayError::Threads { reason })
 }

@@ -96,7 +96,7 @@ pub struct GpuViewMut<'a, T: Element, D: Dimension> {
     data: DeviceSlice<'a, T::Storage>,
     layout: Layout<D>,
     pending: Option<&'a Pending>,
-    /// How many elements of this type the array has; None where the array's bytes are no whole number of them.
+    /// Number of elements of this type that the array has; None where the array's bytes are no whole number of them.
     of_array: Option<usize>,
     _exclusive: PhantomData<&'a mut T>,
 }

@@ -18,7 +18,7 @@ use crate::{Device, DriverError, LaunchConfig, Program, Result, Stream, loaded::
 /// let key = [KERNELS.word(), 256];
 /// ```
 /// A constant is no space, since the linker may give equal constants of several crates one address:
-/// ```compile_fail
+/// ```compile_fail,E0492
 /// const KERNELS: &gpu_driver::KernelSpace = &gpu_driver::KernelSpace::new();
 /// ```
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub const PARAMETER_BYTES: usize = 4096;
 impl Device {
     /// The kernel that stands under `key` in `space`, whose program `make` gives when there is none yet: the program names one kernel.
     ///
-    /// The key begins with [`KernelSpace::word`], and holds all that the program depends on.
+    /// The key begins with [`KernelSpace::word`], and holds all that the program depends on. Several threads that ask at once may each call `make`.
     ///
     /// # Cost
     /// A look into a table once the kernel is there: about 50 ns.

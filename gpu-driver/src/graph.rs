@@ -49,7 +49,8 @@ impl Stream {
     ///
     /// Kernels whose buffers have this stream as their home can be captured, and other streams that are forked from it by
     /// [`Stream::record`] and [`Stream::wait`] and joined again. Waiting for the stream and copies between the host and its buffers cannot.
-    /// Other threads must leave the stream alone meanwhile: their work would become part of the graph.
+    /// Other threads must leave the stream alone meanwhile: their work would become part of the graph. Copies between the host and any stream of the device
+    /// that other threads have begun are waited for.
     ///
     /// # Memory
     /// The graph owns all that its launches use and the caller does not hold: scratch memory ([`Stream::with_scratch`]), modules of captured
@@ -98,14 +99,24 @@ impl<'a> Begun<'a> {
         not_forked()?;
         let announced = Capturing::announce(&device.0);
         let current = device.enter()?;
-        let _joining = device.0.captures.joining();
+        let joining = device.0.captures.joining();
         // SAFETY: the stream is alive.
         let code = unsafe { sys::cuStreamBeginCapture_v2(stream.as_raw(), RELAXED) };
         device.check("cuStreamBeginCapture", code)?;
         let mut begun = Self { stream, ended: false, number: 0, _announced: announced };
-        begun.number = device.0.capture_of(stream.as_raw(), &current)?.unwrap_or(0);
-        device.0.open_capture(begun.number);
-        Ok(begun)
+        match device.0.capture_of(stream.as_raw(), &current) {
+            Ok(number) => {
+                begun.number = number.unwrap_or(0);
+                device.0.open_capture(begun.number);
+                Ok(begun)
+            }
+            Err(error) => {
+                // Its end takes the lock itself.
+                drop(joining);
+                drop(begun);
+                Err(error)
+            }
+        }
     }
 
     fn end(mut self) -> Ended {

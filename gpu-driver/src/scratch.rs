@@ -105,7 +105,7 @@ impl Stream {
     /// As `with_scratch`. Memory that grows is zeroed as a whole, in the order of the stream.
     ///
     /// # Errors
-    /// As `with_scratch`; neither may be called within the other on the same stream.
+    /// As `with_scratch`; neither may be called within the other.
     ///
     /// # Example
     /// ```no_run

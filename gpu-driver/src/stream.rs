@@ -138,7 +138,7 @@ impl Stream {
     /// Calls `function` on a thread of the driver once the work that the stream holds now has run; later work of the stream waits for its return.
     ///
     /// The function, and the Drops of the values that it owns, make no call of this library or of CUDA: CUDA answers those with an error, or waits for
-    /// ever. A panic is printed and ends the function alone. After a fault of the device it is not called.
+    /// ever. Nor do they wait for a thread that begins a capture, which waits for copies to the host that may wait for them. A panic is printed and ends the function alone. After a fault of the device it is not called.
     ///
     /// # Errors
     /// `InCapture` where the stream is captured, as a graph may run more than once; `DeviceLost`; else the driver's error.
@@ -159,6 +159,11 @@ impl Stream {
         if self.device.0.capture_of(self.raw, &current)?.is_some() {
             return Err(DriverError::InCapture { op: "Stream::call_host" });
         }
+        self.call_host_uncaptured(function)
+    }
+
+    /// [`Stream::call_host`] of a stream that is in no capture, and joins none until it returns.
+    pub(crate) fn call_host_uncaptured(&self, function: impl FnOnce() + Send + 'static) -> Result<()> {
         let boxed: Box<HostFunction> = Box::new(Box::new(function));
         let data = Box::into_raw(boxed);
         // SAFETY: `run_host_function` takes the box back, once: the stream is in no capture.

@@ -198,7 +198,7 @@ mod tests {
         assert!(matches!(tensordot(wide, none, ([1], [1])), Err(AlgoError::TooLarge { .. })));
         // The result is small, and a copy of a factor is not.
         let (one, zero) = (array![1.0f64, 2.0], array![0.0f64]);
-        let (a, b) = (one.broadcast((1 << 40, 2)).unwrap(), zero.broadcast((1 << 40, 2)).unwrap());
+        let (a, b) = (one.broadcast((1 << 45, 2)).unwrap(), zero.broadcast((1 << 45, 2)).unwrap());
         assert!(matches!(tensordot(a, b, 2), Err(AlgoError::TooLarge { op: "tensordot", .. })));
         assert!(matches!(crate::host::einsum("ij,ij->", (&a, &b)), Err(AlgoError::TooLarge { op: "einsum", .. })));
         let byte = array![1u8];

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 /// Elements of a block, whose states are combined with those of other blocks: whatever the number of threads.
 pub(super) const REDUCED_AT_ONCE: usize = 1 << 15;
 
-/// Before the first work of rayon's: where its threads cannot be started there is one, and no panic.
+/// Starts rayon's threads, or one where they are refused, before its first work.
 pub(crate) fn ready() {
     let _ = start_threads();
 }

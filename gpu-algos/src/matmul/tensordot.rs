@@ -238,7 +238,7 @@ where
 /// That of [`tensordot()`]. A target whose axes of a, or of b, cannot be joined is written by a launch more, from an array of its size.
 ///
 /// # Errors
-/// As [`tensordot()`]; `OutShape`. After an error the target is as it was.
+/// As [`tensordot()`]; `OutShape`. After an error the target is as [`MatrixProduct::write_into`] leaves it.
 ///
 /// # Example
 /// ```no_run

@@ -170,9 +170,19 @@ pub fn sums_over_pairs_go_into_views(device: &Device) -> Outcome {
     let mut whole = GpuArray::<i64, _>::zeros(device, (3, 4, 2, 6))?;
     tensordot_into(&a, &b, 1, &mut whole)?;
     ensure_eq!(whole.to_ndarray()?.into_dyn(), product);
-    let mut other = GpuArray::<i64, _>::zeros(device, (3, 4, 6, 2))?;
+    // A scalar, sums of no terms, and no sums.
+    let ones = |shape: &[usize]| GpuArray::<i64, _>::full(device, IxDyn(shape), 1);
+    for (a, b, result, want) in
+        [(&[4][..], &[4][..], &[][..], 4), (&[2, 0], &[0, 3], &[2, 3], 0), (&[0, 3], &[3, 2], &[0, 2], 0)]
+    {
+        let mut target = GpuArray::<i64, _>::full(device, IxDyn(result), 7)?;
+        tensordot_into(&ones(a)?, &ones(b)?, 1, &mut target)?;
+        ensure!(target.to_ndarray()? == ArrayD::from_elem(IxDyn(result), want), "{a:?} by {b:?}");
+    }
+    let mut other = GpuArray::<i64, _>::full(device, (3, 4, 6, 2), 5)?;
     let refused = tensordot_into(&a, &b, 1, &mut other);
     ensure!(matches!(refused, Err(AlgoError::OutShape { .. })), "{refused:?}");
+    ensure!(other.to_ndarray()?.iter().all(|&value| value == 5));
     Ok(())
 }
 

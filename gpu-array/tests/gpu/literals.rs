@@ -207,7 +207,6 @@ fn literals_are_branches_and_written_values(device: &Device) -> Outcome {
     Ok(())
 }
 
-/// Of a sum of a half unit and less that f32 does not hold, and of the greatest integers.
 fn complex_scalars_make_real_numbers_complex(device: &Device) -> Outcome {
     type C64 = Complex<f32>;
     type C128 = Complex<f64>;
@@ -229,7 +228,7 @@ fn complex_scalars_make_real_numbers_complex(device: &Device) -> Outcome {
     check!(C64, Host, &host(&narrow), 0.0f32);
     check!(C128, Gpu, &y, 0.0f64);
     check!(C128, Host, &host(&wide), 0.0f64);
-    // Numbers of 16 bits give complex64, integers of 32 and 64 bits complex128, as NumPy's arrays do.
+    // Numbers of 16 bits give complex64, i32 and i64 complex128, as NumPy's arrays do.
     let halves = GpuArray::from_ndarray(device, &array![f16::from_f32(1.5), f16::from_f32(-2.0)])?;
     let got: GpuArray<C64, _> = (&halves * Complex::new(0.0, 1.0)).eval()?;
     ensure_eq!(got.to_ndarray()?, array![C64::new(0.0, 1.5), C64::new(0.0, -2.0)]);
@@ -242,6 +241,7 @@ fn complex_scalars_make_real_numbers_complex(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// Sums of a half unit and less that f32 does not hold, and the greatest integers.
 fn literals_round_once(_: &Device) -> Outcome {
     let above = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
     let one = array![f16::ZERO];

@@ -5,7 +5,8 @@
 //! waits to hold it alone: a capture may begin beside others at any time, also in a thread that another capture waits for.
 //!
 //! Whether a stream is captured decides where memory comes from. `joining` is held shared from that question to the call that depends on the answer,
-//! and alone while a stream becomes part of a capture.
+//! and alone while a stream becomes part of a capture. A copy between device and host is held so to its end, since the wait for it would end a capture
+//! that has begun meanwhile: a capture waits for such copies of other threads.
 
 use std::{
     any::Any,
@@ -98,7 +99,7 @@ pub(crate) struct Shared {
     pub(crate) bytes: usize,
     /// Whether there is the buffer.
     pub(crate) buffer: bool,
-    /// How many graphs and captures have it.
+    /// Number of graphs and captures that have it.
     pub(crate) graphs: usize,
 }
 

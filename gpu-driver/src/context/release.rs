@@ -79,11 +79,15 @@ impl Context {
         if fork::is_child() {
             return;
         }
-        let number = match self.state_of(stream) {
-            CaptureState::Within(number) => Some(number),
-            CaptureState::Outside | CaptureState::Invalidated => None,
+        let is_free = {
+            let _steady = self.captures.steady();
+            let number = match self.state_of(stream) {
+                CaptureState::Within(number) => Some(number),
+                CaptureState::Outside | CaptureState::Invalidated => None,
+            };
+            lock(&self.captures.owned).release(number, stream as usize, address)
         };
-        if lock(&self.captures.owned).release(number, stream as usize, address) {
+        if is_free {
             self.release_when_idle([Resource::Memory(address)]);
         }
     }

@@ -67,11 +67,15 @@ impl Registration {
         let current = self.device.enter()?;
         stream.not_captured(op, &current)?;
         self.unmap(op)?;
-        let _uncaptured = stream.uncaptured(op, &current)?;
+        let uncaptured = stream.uncaptured(op, &current)?;
         // SAFETY: the registration is alive, and the list has one.
         let code = unsafe { sys::cuGraphicsMapResources(1, &mut self.raw, stream.as_raw()) };
         self.device.check("cuGraphicsMapResources", code)?;
-        (self.is_mapped, self.stream) = (true, Some(stream.clone()));
+        self.is_mapped = true;
+        let earlier = self.stream.replace(stream.clone());
+        // The last handle of the earlier stream may be this one, and what it releases takes the lock.
+        drop(uncaptured);
+        drop(earlier);
         Ok(())
     }
 

@@ -155,16 +155,17 @@ impl<T: DevicePod> DeviceVec<T> {
             return Ok(buffer);
         }
         let (bytes, host) = (size_of_val(&host[..]), Arc::new(host));
-        {
+        let kept = host.clone();
+        let told = {
             let current = home.device().enter()?;
             let _uncaptured = home.uncaptured("DeviceVec::from_vec", &current)?;
             // SAFETY: both have that many bytes; the vector is kept until the copy has run.
             let code =
                 unsafe { sys::cuMemcpyHtoDAsync_v2(buffer.memory.address, host.as_ptr().cast(), bytes, home.as_raw()) };
             home.device().check("cuMemcpyHtoDAsync", code)?;
-        }
-        let kept = host.clone();
-        if home.call_host(move || drop(kept)).is_err() && home.synchronize().is_err() {
+            home.call_host_uncaptured(move || drop(kept))
+        };
+        if told.is_err() && home.synchronize().is_err() {
             // The copy may still be on its way.
             std::mem::forget(host);
         }

@@ -8,7 +8,7 @@ use std::{
         mpsc,
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use gpu_driver::{
@@ -471,12 +471,13 @@ pub fn copies_beside_captures_of_another_thread_are_refused_or_right(device: &De
                     thread::yield_now();
                     Ok::<_, DriverError>(())
                 });
-                drop(captured);
+                captured.unwrap_or_else(|error| panic!("{error}"));
             }
         });
         let mut copies = || -> std::result::Result<_, Box<dyn std::error::Error>> {
             let (mut refused, mut copied, mut factor) = (0, 0, 1.0);
-            while refused + copied < 2000 {
+            let start = Instant::now();
+            while refused + copied < 500 || (refused.min(copied) == 0 && start.elapsed() < Duration::from_secs(10)) {
                 match x.copy_from_slice(&ramp(factor + 1.0)) {
                     Ok(()) => factor += 1.0,
                     Err(DriverError::InCapture { .. }) => refused += 1,
@@ -498,7 +499,7 @@ pub fn copies_beside_captures_of_another_thread_are_refused_or_right(device: &De
         captures.join().unwrap_or_else(|panic| resume_unwind(panic));
         outcome.map_err(|error| error.to_string())
     })?;
-    ensure!(refused + copied >= 2000);
+    ensure!(refused > 0 && copied > 0, "{refused} refused, {copied} copied");
     is_usable(&stream)
 }
 

@@ -29,6 +29,7 @@ impl<T: Scalar> CsrMatrix<T> {
 
     /// Whether no value is a NaN or an infinity.
     pub(crate) fn holds_finite_values(&self) -> bool {
+        let _ = start_threads();
         self.values.par_chunks(1 << 16).all(|values| values.iter().all(|v| v.is_finite()))
     }
 

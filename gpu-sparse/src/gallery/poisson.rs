@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{positive, unit_hash};
 use crate::coo::MAX_DIM;
 use crate::csr::{CsrMatrix, Emit, from_row_function};
-use crate::{Result, Scalar, SparseError};
+use crate::{Result, Scalar, SparseError, start_threads};
 
 /// How the coefficients of two neighbouring points make that of the edge between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,6 +152,7 @@ impl<'f> Poisson<'f> {
 
     fn evaluate_coefficients(&self, points: usize) -> Result<Option<Vec<f64>>> {
         let Some(coefficient) = &self.coefficients else { return Ok(None) };
+        start_threads()?;
         let values: Vec<f64> = (0..points).into_par_iter().map(|row| coefficient(self.point(row))).collect();
         values.iter().try_for_each(|&k| positive("coefficient", k).map(drop))?;
         Ok(Some(values))

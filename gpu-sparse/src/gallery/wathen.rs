@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{positive, unit_hash};
 use crate::coo::MAX_DIM;
-use crate::{CooMatrix, CsrMatrix, Result, Scalar, SparseError};
+use crate::{CooMatrix, CsrMatrix, Result, Scalar, SparseError, start_threads};
 
 /// 45 times the mass matrix of the serendipity element on the square [-1, 1]^2, density 1. Nodes run around the element from
 /// one corner: corner, middle of an edge, corner and so on, in the order of [`element_nodes`].
@@ -47,6 +47,7 @@ pub fn wathen<T: Scalar>(nx: usize, ny: usize, density: impl Fn(usize, usize) ->
             densities.push(positive("density", density(i, j))?);
         }
     }
+    start_threads()?;
     let places = (0..64 * nx * ny).into_par_iter().map(|k| (k / 64, k / 8 % 8, k % 8));
     let node = |element: usize, local: usize| element_nodes(nx, element % nx, element / nx)[local] as u32;
     let row_indices = places.clone().map(|(element, a, _)| node(element, a)).collect();

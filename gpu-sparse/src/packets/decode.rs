@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::slice::Columns;
 use super::{NO_COLUMN, NO_DELTA, PACKET_ROWS, PacketMatrix, SLICE_ROWS};
-use crate::{CsrMatrix, Scalar};
+use crate::{CsrMatrix, Scalar, start_threads};
 
 impl<T: Scalar> PacketMatrix<T> {
     /// The matrix in compressed rows: that of which it was made, bit for bit.
@@ -12,6 +12,7 @@ impl<T: Scalar> PacketMatrix<T> {
     /// Cost: two parallel passes over the packets.
     pub fn to_csr(&self) -> CsrMatrix<T> {
         let mut row_starts = vec![0_u64; self.rows + 1];
+        let _ = start_threads();
         row_starts[1..].par_chunks_mut(PACKET_ROWS).enumerate().for_each(|(packet, lengths)| {
             self.row_lengths(packet, lengths);
         });

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::describe::{Counts, Description, Format};
 use super::order::{PacketRows, RowOrder};
 use super::{MAX_SLOTS, PACKET_ROWS, PACKET_SLICES, SLICE_ROWS, WIDE};
-use crate::{CsrMatrix, Result, Scalar, SparseError};
+use crate::{CsrMatrix, Result, Scalar, SparseError, start_threads};
 
 /// The largest difference of two columns that share a narrow slot: one less than the mark of an empty place.
 const MAX_SPAN: u32 = 0xFFFE;
@@ -68,6 +68,7 @@ impl PacketPlan {
     /// # Errors
     /// The errors of [`new`](Self::new).
     pub fn with_long_row_cap<T: Scalar>(matrix: &CsrMatrix<T>, cap: usize) -> Result<Self> {
+        start_threads()?;
         let mut slices = vec![SliceShape::default(); matrix.rows().div_ceil(SLICE_ROWS)];
         let packets: Vec<PacketShape> = slices
             .par_chunks_mut(PACKET_SLICES)

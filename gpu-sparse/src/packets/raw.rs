@@ -6,7 +6,7 @@ use super::describe::{Counts, Description};
 use super::slice::{Columns, wide_column};
 use super::{MAX_SLOTS, NATURAL, NO_DELTA, NO_ROW, PACKET_ROWS, PacketMatrix, SLICE_ROWS, WIDE};
 use crate::coo::check_dimensions;
-use crate::{Result, Scalar, SparseError};
+use crate::{Result, Scalar, SparseError, start_threads};
 
 /// The arrays of a [`PacketMatrix`], as they are described there; the rest follows from them.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +54,7 @@ impl<T: Scalar> PacketMatrix<T> {
         for _ in 0..packets.packets() {
             parts.push(rest.split_off_mut(..PACKET_ROWS.min(rest.len())).unwrap_or_default());
         }
+        start_threads()?;
         let found = parts.into_par_iter().enumerate().map(|(packet, part)| packets.check_packet(packet, part));
         let found = found.try_reduce(
             || Violation { entries: 0, finite: true },

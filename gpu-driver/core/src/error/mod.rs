@@ -405,7 +405,7 @@ pub enum DriverError {
         /// Size of one.
         element_bytes: usize,
     },
-    /// `Stream::with_scratch` within itself, on one stream: both would use one memory.
+    /// `Stream::with_scratch` within itself: both would use one memory, or two threads wait for each other's streams.
     #[error("Stream::with_scratch was called within with_scratch; ask once for the memory of both")]
     NestedScratch,
     /// Two objects that must be on one device are on two.
