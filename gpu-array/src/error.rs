@@ -397,8 +397,8 @@ pub enum ArrayError {
 
 gpu_driver::debug_by_text! {
     ArrayError:
-    Driver, TooLarge, Threads, Length, Range, Axis, RepeatedAxis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join,
-    Reshape, ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices,
+    Driver, TooLarge, Threads, Length, Range, Axis, RepeatedAxis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays,
+    Join, Reshape, ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices,
     Outputs, NoHome, NoShape, TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 

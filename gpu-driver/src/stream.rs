@@ -138,7 +138,8 @@ impl Stream {
     /// Calls `function` on a thread of the driver once the work that the stream holds now has run; later work of the stream waits for its return.
     ///
     /// The function, and the Drops of the values that it owns, make no call of this library or of CUDA: CUDA answers those with an error, or waits for
-    /// ever. Nor do they wait for a thread that begins a capture, which waits for copies to the host that may wait for them. A panic is printed and ends the function alone. After a fault of the device it is not called.
+    /// ever. Nor do they wait for a thread that begins a capture, which waits for copies to the host that may wait for them. A panic is printed and ends
+    /// the function alone. After a fault of the device it is not called.
     ///
     /// # Errors
     /// `InCapture` where the stream is captured, as a graph may run more than once; `DeviceLost`; else the driver's error.

@@ -12,7 +12,7 @@
 //!   is faster if it does not wait for the slowest block and has fewer slots to poll, not if it reads more at once: with three tiles in flight f32 took
 //!   560 to 750, f64 640 to 1300. Slower too: two blocks to a multiprocessor; one tile ahead; four warps that only write; each warp with values of its
 //!   own, and one barrier to a tile; tiles of 32 KB or less.
-//! - `scan_column_strips`, 8192^2 f32 in a prototype: 141, and `scan_rows` along the other axis 145; a copy takes 132. Strips of 128 bytes take 156,
+//! - `scan_column_strips`, 8192^2 f32 in a prototype: 141, and `scan_rows` of the other axis 145; a copy takes 132. Strips of 128 bytes take 156,
 //!   those of 64 bytes 185.
 
 use gpu_array::{

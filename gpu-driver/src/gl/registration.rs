@@ -73,7 +73,7 @@ impl Registration {
         self.device.check("cuGraphicsMapResources", code)?;
         self.is_mapped = true;
         let earlier = self.stream.replace(stream.clone());
-        // The last handle of the earlier stream may be this one, and what it releases takes the lock.
+        // The last handle of the earlier stream may be this one, and its release takes the lock.
         drop(uncaptured);
         drop(earlier);
         Ok(())

@@ -1,9 +1,9 @@
 //! How random words become numbers: pure functions, the same on the host and in `device/distributions.cuh`.
 //!
 //! Integers and uniform numbers have the same bits everywhere, but for Poisson numbers of a mean above 80,000: a candidate
-//! for these is accepted by logarithms, so that one in very many may be another one on another machine. Numbers that take logarithms, sines or exponentials have the bits of the
-//! machine's functions. The host and an H200 differ at most by these units of the last place (ulp; in parentheses the largest difference
-//! among 2^24 numbers of each):
+//! for these is accepted by logarithms, so that one in very many may be another one on another machine. Numbers that take
+//! logarithms, sines or exponentials have the bits of the machine's functions. The host and an H200 differ at most by these units of the last place
+//! (ulp; in parentheses the largest difference among 2^24 numbers of each):
 //!
 //! | | f32 | f64 |
 //! |---|---|---|
