@@ -154,9 +154,9 @@ pub use memory::{Advice, DevicePool, DeviceSlice, DeviceSliceMut, DeviceVec, Gro
 pub use module::{Dim3, Function, JitOptions, LaunchConfig, LinkInput, Linker, Module};
 pub use nvrtc::{Arch, Binaries, Binary, BinaryKind, Header, Origin, Program};
 pub use occupancy::FunctionAttributes;
-pub use params::{COMPLEX, HALF, LIST, ListElement, ParamWords};
+pub use params::{LIST, ListElement, ParamWords};
 pub use pinned::{AlignedVec, Pending, PinnedPool, PinnedPoolUse, PinnedVec};
-pub use pod::{Definitions, DevicePod, KernelType};
+pub use pod::{COMPLEX, Definitions, DevicePod, HALF, KernelType};
 pub use pointer::{MemoryKind, PointerFacts};
 pub use pool::{AllocationTrace, PoolUse, TracedAllocation};
 pub use preload::Preload;

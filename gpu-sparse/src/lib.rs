@@ -99,6 +99,7 @@ mod product;
 mod registry;
 mod scalar;
 mod threads;
+mod vector;
 
 pub use coo::CooMatrix;
 pub use csr::{CsrMatrix, Symmetry};

@@ -11,12 +11,9 @@ use std::{
 
 use crate::{
     Outcome, cargo,
-    programs::{self, Kind, Program, target},
+    programs::{self, CUST, Kind, Program, target},
     workspace_root,
 };
-
-/// The package's name, in lists of programs too.
-pub(crate) const NAME: &str = "cust";
 
 /// Builds the tests and runs them: on the emulated device, unless `GPU_DEVICE` names another.
 pub(crate) fn run() -> Outcome {
@@ -53,7 +50,7 @@ extern crate gpu_driver;
     command.env("CARGO_TARGET_DIR", target()).env("CUDA_LIBRARY_PATH", root.join("gpu-driver/stub"));
     let built = programs::built_by(&mut command)?;
     let found = built.into_iter().find(|program| program.kind == Kind::Lib).ok_or("cust has no tests")?;
-    Ok(Program { package: NAME.to_owned(), ..found })
+    Ok(Program { package: CUST.to_owned(), ..found })
 }
 
 /// The folder of the copy.
@@ -67,7 +64,7 @@ fn sources() -> Outcome<PathBuf> {
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let packages = metadata["packages"].as_array().ok_or("cargo names no packages")?;
     let manifest =
-        packages.iter().find(|package| package["name"] == NAME).and_then(|cust| cust["manifest_path"].as_str());
+        packages.iter().find(|package| package["name"] == CUST).and_then(|cust| cust["manifest_path"].as_str());
     let manifest = manifest.ok_or("cust is no dependency")?;
     Ok(Path::new(manifest).parent().map(Path::to_owned).unwrap_or_default())
 }

@@ -8,9 +8,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Outcome, cargo, cust, workspace_root};
+use crate::{Outcome, cargo, workspace_root};
 
 const LIST: &str = "programs.txt";
+
+/// The package of the tests of the crate `cust`, in lists of programs too.
+pub(crate) const CUST: &str = "cust";
 
 /// The kind of a program, as cargo knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +91,7 @@ impl Program {
 /// The folder of a package, in the workspace or in a bundle. Crates that serve `gpu-driver` stand below it, without its name before theirs; tests of
 /// `cust` start in it.
 pub(crate) fn folder_of(package: &str) -> PathBuf {
-    if package == cust::NAME {
+    if package == CUST {
         return "gpu-driver".into();
     }
     let below = package.strip_prefix("gpu-driver-").or((package == "testkit").then_some(package));
@@ -120,18 +123,6 @@ pub(crate) fn target() -> PathBuf {
 /// The folder of figures and evidence, with a folder for each device.
 pub(crate) fn record() -> PathBuf {
     root().join("benches/record")
-}
-
-/// All test programs: the bundle's, or built by cargo, for `release` with its optimisations. xtask's own are not among them.
-pub(crate) fn tests(release: bool) -> Outcome<Vec<Program>> {
-    let all = if is_bundle() {
-        listed(&root())?
-    } else {
-        let mut all = built(release, &["test", "--no-run", "--tests", "--workspace", "--exclude", "xtask"])?;
-        all.push(cust::build(release)?);
-        all
-    };
-    Ok(all.into_iter().filter(|program| program.kind.is_test()).collect())
 }
 
 /// A program that is no test: the bundle's, or the one that cargo builds for the test of the same name. `cargo test` has built that one, where a build

@@ -2,34 +2,13 @@
 //! against the compiled signature.
 #![expect(unsafe_code, reason = "the launches of a kernel that does nothing")]
 
-use gpu_driver::{DeviceVec, Dim3, Entry, Function, In, Kernel, LaunchConfig, Source, Stream};
+use gpu_driver::{DeviceVec, Function, Kernel, LaunchConfig, Stream};
 
-use super::KERNELS;
+use super::entries::{Empty, KERNELS, THREADS};
 use crate::harness::{Check, Gpu, Harness, Outcome};
 
 /// The operation of all launches of an empty kernel.
 pub(crate) const OPERATION: &str = "launch-empty";
-
-static SOURCE: Source = Source { name: "empty.cu", text: include_str!("empty.cu"), headers: &[] };
-
-/// Threads of a block.
-pub(crate) const THREADS: u32 = 32;
-
-/// The kernel that does nothing.
-pub(crate) struct Empty;
-
-impl Entry for Empty {
-    type Policy = u32;
-    type Args<'a> = (In<'a, f32>, u64);
-    const SOURCE: &'static Source = &SOURCE;
-    const NAME: &'static str = "empty";
-    fn template(threads: &u32) -> String {
-        threads.to_string()
-    }
-    fn block(threads: &u32) -> Dim3 {
-        (*threads).into()
-    }
-}
 
 /// The text of the same kernel, compiled by name.
 const BY_NAME: &str = "extern \"C\" __global__ void empty(const float *, unsigned long long) {}";

@@ -2,14 +2,18 @@
 
 mod arrays;
 mod ceilings;
+mod entries;
 mod launches;
 mod read;
 
 pub use arrays::arrays;
 pub use ceilings::ceilings;
+pub use entries::KERNELS;
 #[cfg_attr(not(feature = "peers"), expect(unused_imports, reason = "the driver's own launches are a peer"))]
-pub(crate) use launches::{ByName, OPERATION, THREADS};
-pub use read::KERNELS;
+pub(crate) use {
+    entries::THREADS,
+    launches::{ByName, OPERATION},
+};
 
 use crate::harness::Harness;
 

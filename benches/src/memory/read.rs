@@ -1,44 +1,10 @@
-//! The kernel that reads, and the kernels of this crate.
+//! Reads of memory by a kernel.
 #![expect(unsafe_code, reason = "the launch of the kernel")]
 
-use std::sync::LazyLock;
+use gpu_driver::{DeviceVec, Kernel, Result};
 
-use gpu_driver::{DeviceVec, Dim3, Entry, In, Kernel, Out, Registry, Result, Source};
-
-use super::launches::{Empty, THREADS};
+use super::entries::{KERNELS, POLICY, ReadAll};
 use crate::harness::Gpu;
-
-static SOURCE: Source = Source { name: "read.cu", text: include_str!("read.cu"), headers: &[] };
-
-/// Tuning of the kernel, such as reads fastest on an H200: any grid of at least two blocks a multiprocessor does.
-#[derive(Clone, Debug)]
-struct Policy {
-    threads: u32,
-    /// Loads of 16 bytes that are under way at once in a thread.
-    loads: u32,
-    blocks_per_multiprocessor: u32,
-}
-
-const POLICY: Policy = Policy { threads: 512, loads: 4, blocks_per_multiprocessor: 8 };
-
-struct ReadAll;
-
-impl Entry for ReadAll {
-    type Policy = Policy;
-    type Args<'a> = (In<'a, u32>, Out<'a, u32>, u64);
-    const SOURCE: &'static Source = &SOURCE;
-    const NAME: &'static str = "read_all";
-    fn template(policy: &Policy) -> String {
-        format!("{}, {}", policy.threads, policy.loads)
-    }
-    fn block(policy: &Policy) -> Dim3 {
-        policy.threads.into()
-    }
-}
-
-/// The kernels of this crate: for the measurement of ceilings and launches alone.
-pub static KERNELS: LazyLock<Registry> =
-    LazyLock::new(|| Registry::new("benches").with::<ReadAll>(&POLICY).with::<Empty>(&THREADS));
 
 /// Memory that is read, and the partial sums of its words.
 #[derive(Debug)]

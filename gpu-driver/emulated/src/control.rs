@@ -2,13 +2,15 @@
 
 use std::{ffi::c_void, ops::Range};
 
-use gpu_driver_core::CudaCode;
+use gpu_driver_core::{CudaCode, texels::ArrayDescriptor};
 
 use crate::{
-    code::Outcome,
+    code::{ALREADY_MAPPED, INVALID_VALUE, Outcome},
+    graphics::{Object, ObjectName},
     kinds::{Call, Failure},
     settings::Overrides,
     state::{self, DriverState},
+    texels::Texels,
 };
 
 /// A context of the emulated device. It may be gone; then every call says so.
@@ -114,6 +116,39 @@ impl Control {
             lost.map(|lost| Loss { kernel: lost.kernel.clone(), report: lost.report.clone() })
         });
         found.ok().flatten()
+    }
+
+    /// Declares a buffer of OpenGL, or an image with an array of that description, whose elements follow each other in C order.
+    ///
+    /// # Errors
+    /// When the context is gone. `CUDA_ERROR_INVALID_VALUE` for contents of another size than the array has.
+    pub fn declare_graphics(self, name: u32, image: Option<ArrayDescriptor>, contents: &[u8]) -> Result<(), CudaCode> {
+        let is_whole =
+            |array: ArrayDescriptor| Texels::of_descriptor(&array).is_some_and(|(_, bytes)| bytes == contents.len());
+        if !image.is_none_or(is_whole) {
+            return Err(CudaCode(INVALID_VALUE));
+        }
+        let name = ObjectName { context: self.as_raw() as usize, is_image: image.is_some(), name };
+        answer(|state| {
+            state.context(name.context)?;
+            state.graphics.objects.insert(name, Object { contents: contents.to_vec(), image });
+            Ok(())
+        })
+    }
+
+    /// The contents of an object that was declared.
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_INVALID_VALUE` for one that was not, `CUDA_ERROR_ALREADY_MAPPED` while it is mapped, when OpenGL must not use it.
+    pub fn graphics_contents(self, name: u32, is_image: bool) -> Result<Vec<u8>, CudaCode> {
+        let name = ObjectName { context: self.as_raw() as usize, is_image, name };
+        answer(|state| {
+            let mut resources = state.graphics.resources.values();
+            if resources.any(|resource| resource.object == name && resource.mapping.is_some()) {
+                return Err(ALREADY_MAPPED);
+            }
+            state.graphics.objects.get(&name).map(|object| object.contents.clone()).ok_or(INVALID_VALUE)
+        })
     }
 
     fn with<T>(self, work: impl FnOnce(&mut state::Context) -> T) -> Result<T, CudaCode> {

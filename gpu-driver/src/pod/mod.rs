@@ -5,9 +5,11 @@ use std::{fmt::Debug, slice};
 use crate::{DriverError, Result};
 
 mod definitions;
+mod headers;
 
 pub use definitions::Definitions;
 pub use gpu_driver_derive::DevicePod;
+pub use headers::{COMPLEX, HALF};
 
 /// A type whose bytes mean the same on host and device, and that any bytes are a valid value of.
 ///
@@ -118,8 +120,8 @@ pods! {
 mod complex {
     use num_complex::Complex;
 
-    use super::{Definitions, DevicePod};
-    use crate::{COMPLEX, Result};
+    use super::{COMPLEX, Definitions, DevicePod};
+    use crate::Result;
 
     macro_rules! complex {
         ($($part:ty => $cuda:literal),*) => {$(
@@ -142,8 +144,8 @@ mod complex {
 mod half {
     use half::{bf16, f16};
 
-    use super::{Definitions, DevicePod};
-    use crate::{HALF, Result};
+    use super::{Definitions, DevicePod, HALF};
+    use crate::Result;
 
     macro_rules! half {
         ($($rust:ty => $cuda:literal),*) => {$(

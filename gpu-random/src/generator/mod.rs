@@ -2,6 +2,8 @@
 
 mod create;
 mod fill;
+mod philox;
+mod xorwow;
 
 use std::fmt;
 

@@ -1,8 +1,7 @@
 //! Marsaglia's XORWOW as cuRAND seeds it.
 
-mod host;
+pub(crate) mod host;
 pub(crate) mod jump;
-mod rules;
 pub(crate) mod start;
 
 use std::{convert::Infallible, fmt};

@@ -2,8 +2,8 @@
 
 use crate::{CooMatrix, Result, Scalar};
 
-use super::error::MatrixMarketErrorKind as Kind;
 use super::header::MatrixMarketSymmetry;
+use crate::error::MatrixMarketErrorKind as Kind;
 
 /// The first allocation, in entries: below any slack worth counting.
 const FIRST: usize = 1 << 12;

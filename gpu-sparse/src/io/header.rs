@@ -1,8 +1,8 @@
 //! The banner and the line of sizes.
 
-use super::error::{MatrixMarketError, MatrixMarketErrorKind as Kind, excerpt};
 use super::lines::{Line, Lines};
 use super::number::{NumberWords, parse_digits};
+use crate::error::{MatrixMarketError, MatrixMarketErrorKind as Kind, excerpt};
 
 /// How a file lists its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::error::{MatrixMarketError, MatrixMarketErrorKind};
+use crate::error::{MatrixMarketError, MatrixMarketErrorKind};
 
 /// The longest line that is read, in bytes without its end.
 pub(super) const LONGEST_LINE: usize = 1 << 20;

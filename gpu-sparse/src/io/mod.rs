@@ -29,7 +29,6 @@
 //! numbers written with `D`, `nan` and `inf`, comments among the entries, and `double` and `unsigned-integer` are accepted too.
 
 mod entries;
-mod error;
 mod header;
 mod lines;
 mod number;
@@ -38,7 +37,7 @@ mod replace;
 mod vector;
 mod write;
 
-pub use error::{MatrixMarketError, MatrixMarketErrorKind};
+pub use crate::error::{MatrixMarketError, MatrixMarketErrorKind};
 pub use header::{MatrixMarketField, MatrixMarketFormat, MatrixMarketHeader, MatrixMarketSymmetry};
 pub use read::{
     parse_header, parse_matrix_market, parse_matrix_market_coo, read_header, read_matrix_market, read_matrix_market_coo,

@@ -2,8 +2,8 @@
 
 use crate::Scalar;
 
-use super::error::{MatrixMarketErrorKind as Kind, excerpt};
 use super::lines::is_blank;
+use crate::error::{MatrixMarketErrorKind as Kind, excerpt};
 
 /// Takes the words of a line one by one.
 pub(super) struct NumberWords<'a> {

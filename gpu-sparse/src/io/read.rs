@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::{CooMatrix, CsrMatrix, Result, Scalar, SparseError};
 
 use super::entries::Entries;
-use super::error::{MatrixMarketError, MatrixMarketErrorKind as Kind, excerpt};
 use super::header::{MatrixMarketField, MatrixMarketFormat, MatrixMarketHeader, MatrixMarketSymmetry};
 use super::lines::{Line, Lines};
 use super::number::{NumberWords, parse_digits, parse_integer, parse_real};
+use crate::error::{MatrixMarketError, MatrixMarketErrorKind as Kind, excerpt};
 
 /// Reads a Matrix Market file, compressed with gzip or not, ready for products.
 ///

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::{Result, Scalar, memory};
 
-use super::error::{MatrixMarketError, MatrixMarketErrorKind as Kind};
 use super::header::{MatrixMarketFormat, MatrixMarketSymmetry};
 use super::read::{ArrayZeros, Document, with_file};
+use crate::error::{MatrixMarketError, MatrixMarketErrorKind as Kind};
 
 /// Reads a vector: a Matrix Market file of an n x 1 or 1 x n matrix, `array` or `coordinate`, compressed or not.
 ///

@@ -31,14 +31,13 @@
 //! The outcome of a solve is a value, [`Status`]; an `Err` means that the input makes no sense (shapes, negative tolerances). A
 //! matrix need not exist as one: whatever implements [`LinearOperator`] will do, a closure among them ([`from_fn`]).
 
-mod backend;
 pub(crate) mod cg;
 mod log;
 mod operator;
 mod outcome;
 mod preconditioner;
 
-pub use backend::{DeviceVector, Host, IntoView, OnDevice, VectorBackend};
+pub use crate::vector::{DeviceVector, Host, IntoView, OnDevice, VectorBackend};
 pub use cg::{Cg, cg};
 pub use operator::{FromFn, LinearOperator, from_fn};
 pub use outcome::{Progress, Quantity, ResidualNorm, Solution, Status};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ndarray::{Array1, ArrayView1, CowArray, Ix1};
 
-use super::backend::{Host, VectorBackend};
+use crate::vector::{Host, VectorBackend};
 use crate::{Result, Scalar};
 
 /// How a solve ended.

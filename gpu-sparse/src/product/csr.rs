@@ -6,9 +6,10 @@ use gpu_algos::host::dot_block;
 use ndarray::{Array1, ArrayView1, ArrayViewMut1};
 use rayon::prelude::*;
 
-use super::{axpby, check_length, contiguous, on_slices};
+use super::{axpby, check_length, on_slices};
 use crate::csr::CsrMatrix;
 use crate::partition::sum_over_blocks;
+use crate::vector::contiguous;
 use crate::{Result, Scalar, start_threads};
 
 impl<T: Scalar> CsrMatrix<T> {

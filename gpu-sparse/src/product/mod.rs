@@ -3,21 +3,15 @@
 //! The methods `matvec`, `matvec_into` and `axpby_into` of the matrices stand here, with the parts of a product that solvers need. Formats
 //! know nothing of their products.
 
-use std::borrow::Cow;
-
 use ndarray::{ArrayView1, ArrayViewMut1};
 
+use crate::vector::contiguous;
 use crate::{Result, Scalar, SparseError, start_threads};
 
 mod csr;
 pub(crate) mod device;
 mod fused;
 mod packets;
-
-/// The elements in one piece, copied only when they are not.
-pub(crate) fn contiguous<'a, T: Clone>(view: &ArrayView1<'a, T>) -> Cow<'a, [T]> {
-    view.to_slice().map_or_else(|| Cow::Owned(view.to_vec()), Cow::Borrowed)
-}
 
 /// Runs a product of a matrix of that shape on slices: checks the lengths, and packs vectors that are not in one piece.
 pub(crate) fn on_slices<T: Scalar>(

@@ -21,6 +21,7 @@ use super::{Arguments, Fate, Mutant, Tried, files_below, limit, shuffled, tell};
 use crate::{
     Outcome,
     programs::{self, Program},
+    suite,
 };
 
 /// Folders of kernels, and the package whose test program `gpu` has the nearest tests.
@@ -99,7 +100,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome<Vec<Tried>> {
         changes.iter().take(arguments.kernels).for_each(|change| println!("{}", change.mutant));
         return Ok(Vec::new());
     }
-    let programs: Vec<_> = programs::tests(true)?.into_iter().filter(|program| program.name == "gpu").collect();
+    let programs: Vec<_> = suite::test_programs(true)?.into_iter().filter(|program| program.name == "gpu").collect();
     for program in programs.iter().filter(|program| AREAS.iter().any(|(_, package)| *package == program.package)) {
         if changes.iter().any(|change| change.package == program.package) {
             println!("{} without mutants", program.title());

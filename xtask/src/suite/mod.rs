@@ -48,9 +48,22 @@ pub(crate) struct Tests {
     out: Option<PathBuf>,
 }
 
+/// All test programs: the bundle's, or built by cargo, for `release` with its optimisations. xtask's own are not among them.
+pub(crate) fn test_programs(release: bool) -> Outcome<Vec<Program>> {
+    let all = if programs::is_bundle() {
+        programs::listed(&programs::root())?
+    } else {
+        let arguments = ["test", "--no-run", "--tests", "--workspace", "--exclude", "xtask"];
+        let mut all = programs::built(release, &arguments)?;
+        all.push(cust::build(release)?);
+        all
+    };
+    Ok(all.into_iter().filter(|program| program.kind.is_test()).collect())
+}
+
 /// Runs every program, also after one that fails.
 pub(crate) fn run(arguments: &Tests) -> Outcome {
-    let programs = programs::tests(arguments.release)?;
+    let programs = test_programs(arguments.release)?;
     let gpu = gpu::real();
     let surroundings = Surroundings::new(gpu.is_some())?;
     let mut options: Vec<OsString> = arguments.list.then(|| "--list".into()).into_iter().collect();
@@ -120,7 +133,7 @@ impl Surroundings {
         }
         if self.insists_on_gpu && is_of_device(program) {
             command.env("GPU_DEVICE", "cuda");
-        } else if program.package == cust::NAME && !self.insists_on_gpu {
+        } else if program.package == programs::CUST && !self.insists_on_gpu {
             // cust itself knows no device that stands in for a GPU.
             command.env("GPU_DEVICE", "emulated");
         }

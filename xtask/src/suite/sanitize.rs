@@ -16,7 +16,7 @@ use crate::{
     evidence::{self, Evidence, Sanitized},
     kernels::{self, Digests},
     machine,
-    programs::{self, Program},
+    programs::Program,
     provenance::Build,
 };
 
@@ -148,7 +148,7 @@ impl Arguments {
 
 /// Runs each tool over the tests of every program, also after one that fails.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let mut programs = programs::tests(arguments.tests.release)?;
+    let mut programs = super::test_programs(arguments.tests.release)?;
     let is_asked = |program: &Program| arguments.packages.is_empty() || arguments.packages.contains(&program.package);
     programs.retain(|program| is_of_device(program) && is_asked(program));
     let surroundings = Surroundings::new(true)?;
@@ -371,9 +371,10 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::programs::Kind;
 
     fn program() -> Program {
-        Program { package: "p".into(), name: "gpu".into(), kind: programs::Kind::Test, path: "gpu".into() }
+        Program { package: "p".into(), name: "gpu".into(), kind: Kind::Test, path: "gpu".into() }
     }
 
     #[test]

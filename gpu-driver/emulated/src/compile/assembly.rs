@@ -5,19 +5,16 @@
 
 use std::{fs, path::Path};
 
-use super::folder::{INNER, SOURCE};
-
-/// The list, in the inner folder.
-pub(super) const FILES: &str = "assembled";
+use super::folder::{ASSEMBLED, INNER, SOURCE};
 
 /// The option of GCC that has the list written.
 pub(super) fn list_files() -> String {
-    format!("-Wa,--MD,{INNER}/{FILES}")
+    format!("-Wa,--MD,{INNER}/{ASSEMBLED}")
 }
 
 /// Whether the assembler read its input alone. A list that cannot be read says no.
 pub(super) fn reads_no_files(inner: &Path) -> bool {
-    fs::read_to_string(inner.join(FILES)).is_ok_and(|list| has_one_file(&list))
+    fs::read_to_string(inner.join(ASSEMBLED)).is_ok_and(|list| has_one_file(&list))
 }
 
 /// Whether a rule `object: file …` names one file besides the source, whose name the compiler writes into its output without

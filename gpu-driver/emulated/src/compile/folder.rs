@@ -14,13 +14,16 @@ use std::{
 use gpu_driver_core::{cache::Key, private};
 use tempfile::TempDir;
 
-use super::{Compiled, assembly};
+use super::Compiled;
 
 /// The folder of the compiler's input and output, apart from the sources.
 pub(super) const INNER: &str = ".gpu";
 
 /// The compiler's input in that folder.
 pub(super) const SOURCE: &str = "program.cpp";
+
+/// The assembler's list of the files it has read, in that folder.
+pub(super) const ASSEMBLED: &str = "assembled";
 
 /// A folder in work. It is removed when it is dropped before it is kept.
 #[derive(Debug)]
@@ -94,7 +97,7 @@ impl Folder {
             fs::remove_file(inner.join(name))?;
         }
         // Clang's assembler does not write it.
-        let _ = fs::remove_file(inner.join(assembly::FILES));
+        let _ = fs::remove_file(inner.join(ASSEMBLED));
         // Our headers are the same for every program, and larger than most. Precompiled ones lie elsewhere.
         let _ = fs::remove_dir_all(inner.join("cuda"));
         // The compiler has written the image as the user's mask says.

@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use crate::code::{INVALID_VALUE, Outcome};
 
 mod array;
+mod array_copies;
 mod context;
 mod device;
 mod graph;
@@ -39,6 +40,7 @@ pub fn address(name: &str) -> usize {
     let name = name.trim_end_matches('\0');
     let parts = [
         array::FUNCTIONS,
+        array_copies::FUNCTIONS,
         context::FUNCTIONS,
         device::FUNCTIONS,
         graph::FUNCTIONS,

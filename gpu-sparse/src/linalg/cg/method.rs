@@ -5,9 +5,9 @@ use std::time::Instant;
 use gpu_algos::host::power_of_two_below;
 
 use super::engine::{End, Engine, WorkSegment};
-use crate::linalg::backend::VectorBackend;
 use crate::linalg::log::Log;
 use crate::linalg::outcome::{Quantity, Solution, Status};
+use crate::vector::VectorBackend;
 use crate::{Result, Scalar};
 
 /// How often a solve starts again from the true residual.

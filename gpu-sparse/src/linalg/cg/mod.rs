@@ -2,7 +2,7 @@
 //!
 //! # From `cg(&a, &b)` to the answer
 //! 1. `Cg::solve` checks shapes and tolerances, prepares the preconditioner (`../preconditioner.rs`) and chooses the engine: the device's if
-//!    `LinearOperator::on_device` returns a matrix there, else the CPU's. The type of `b` tells where the solution goes (`../backend.rs`).
+//!    `LinearOperator::on_device` returns a matrix there, else the CPU's. The type of `b` tells where the solution goes (`src/vector.rs`).
 //! 2. `Cg::run` answers the cases that need no iteration, such as a right-hand side of zeros.
 //! 3. `method.rs` makes a sequence of iterations, confirms the residual on `b - A x`, and starts again from there if it has drifted. It
 //!    works through the trait `Engine` (`engine.rs`), whose implementation owns the vectors.
@@ -29,11 +29,11 @@ use host::HostEngine;
 use method::{Method, Outcome};
 
 use super::LinearOperator;
-use super::backend::{Host, IntoView, VectorBackend};
 use super::log::{Callback, Log, Monitor};
 use super::outcome::{Progress, Quantity, ResidualNorm, Solution, Status};
 use super::preconditioner::{Identity, Preconditioner, Prepared};
 use crate::product::check_length;
+use crate::vector::{Host, IntoView, VectorBackend};
 use crate::{Result, Scalar, SparseError, start_threads};
 
 /// Begins the solution of `A x = b` for a symmetric positive definite `A`, by conjugate gradients.

@@ -17,7 +17,7 @@ pub(crate) use entries::{
 pub(crate) use launch::{RowScratch, grid, main_blocks, product, product_on};
 pub(crate) use policy::{PRODUCTS, ProductPolicy, blocks};
 
-use crate::linalg::{IntoView, OnDevice};
+use crate::vector::{IntoView, OnDevice};
 use crate::{DeviceMatrix, Result, Scalar};
 
 impl<T: Scalar> DeviceMatrix<T> {

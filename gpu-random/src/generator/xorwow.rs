@@ -2,13 +2,13 @@
 
 use gpu_driver::DeviceSliceMut;
 
-use super::{XorwowRng, host::HostStates};
 use crate::{
-    Result,
+    Result, XorwowRng,
     device::xorwow as device,
     distribution::Distribution,
     engine::{Engine, FillRequest, Rules},
     turns::Turn,
+    xorwow::host::{self, HostStates},
 };
 
 /// The states of a stream's generators where it was last.
@@ -31,9 +31,9 @@ impl Rules for XorwowRng {
     }
 
     fn fill_host<D: Distribution>(request: FillRequest<'_, Self>, distribution: D, out: &mut [D::Value]) {
-        let mut host = std::mem::take(&mut request.states.host);
-        super::host::fill(&request, &mut host, distribution, out);
-        request.states.host = host;
+        let mut states = std::mem::take(&mut request.states.host);
+        host::fill(&request, &mut states, distribution, out);
+        request.states.host = states;
     }
 
     fn fill_device<D: Distribution>(

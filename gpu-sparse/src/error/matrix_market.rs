@@ -27,11 +27,11 @@ pub struct MatrixMarketError {
 }
 
 impl MatrixMarketError {
-    pub(super) fn new(line: u64, kind: MatrixMarketErrorKind) -> Self {
+    pub(crate) fn new(line: u64, kind: MatrixMarketErrorKind) -> Self {
         Self { path: None, line, kind }
     }
 
-    pub(super) fn in_file(self, path: &Path) -> Self {
+    pub(crate) fn in_file(self, path: &Path) -> Self {
         Self { path: Some(path.to_owned()), ..self }
     }
 }
@@ -252,7 +252,7 @@ pub enum MatrixMarketErrorKind {
 }
 
 /// The start of a piece of text, fit for a message.
-pub(super) fn excerpt(text: &[u8]) -> String {
+pub(crate) fn excerpt(text: &[u8]) -> String {
     const LONGEST: usize = 40;
     let cut = if text.len() > LONGEST { "..." } else { "" };
     format!("{}{cut}", text[..text.len().min(LONGEST)].escape_ascii())

@@ -4,17 +4,17 @@ use gpu_array::start_threads;
 use gpu_driver::DeviceSliceMut;
 use rayon::prelude::*;
 
-use super::{PhiloxRng, block};
 use crate::{
-    Result,
+    PhiloxRng, Result,
     device::philox as device,
     distribution::Distribution,
     engine::{Engine, FillRequest, Rules, Seed},
+    philox::block,
     turns::Turn,
 };
 
 /// Values of a turn.
-pub(crate) const VALUES: usize = 4;
+const VALUES: usize = 4;
 /// Number of turns that a thread takes at a time.
 const PART: usize = 1 << 14;
 
@@ -58,7 +58,7 @@ impl Rules for PhiloxRng {
 }
 
 /// The key of a generator.
-pub(crate) fn seed_of(seed: &Seed, generator: u32) -> u64 {
+fn seed_of(seed: &Seed, generator: u32) -> u64 {
     match seed {
         Seed::One(seed) => *seed,
         Seed::Each(seeds) => seeds[generator as usize].into(),

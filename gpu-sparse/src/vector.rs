@@ -1,4 +1,4 @@
-//! The place of a right-hand side, and with it of the solution.
+//! Vectors that products and solves are given, on the host or on a device, and the place of a solution.
 
 use std::borrow::Cow;
 use std::fmt::{self, Debug};
@@ -8,8 +8,12 @@ use gpu_array::{ArrayError, GpuArray, GpuView, GpuViewMut};
 use gpu_driver::{DeviceSlice, DeviceVec, Stream};
 use ndarray::{Array1, ArrayBase, ArrayView1, Data, Ix1};
 
-use crate::product::contiguous;
 use crate::{Result, Scalar};
+
+/// The elements in one piece, copied only when they are not.
+pub(crate) fn contiguous<'a, T: Clone>(view: &ArrayView1<'a, T>) -> Cow<'a, [T]> {
+    view.to_slice().map_or_else(|| Cow::Owned(view.to_vec()), Cow::Borrowed)
+}
 
 /// The place of a solve's vectors, for its caller: [`Host`] or [`OnDevice`]. The solution comes back where `b` was.
 pub trait VectorBackend: sealed::VectorBackend + Clone + Copy + Debug + 'static {

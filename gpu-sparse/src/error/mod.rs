@@ -1,8 +1,11 @@
 //! The crate's one error type.
 
+mod matrix_market;
+
 use std::path::PathBuf;
 
-use crate::io::MatrixMarketError;
+pub(crate) use matrix_market::excerpt;
+pub use matrix_market::{MatrixMarketError, MatrixMarketErrorKind};
 
 /// `Result` with [`SparseError`].
 pub type Result<T, E = SparseError> = std::result::Result<T, E>;

@@ -1,7 +1,5 @@
 //! Philox4x32-10 as cuRAND seeds it.
 
-pub(crate) mod rules;
-
 use std::{convert::Infallible, fmt};
 
 use rand_core::{SeedableRng, TryRng, utils};
