@@ -4,7 +4,7 @@
 #include "constants.cuh"
 #include "distributions.cuh"
 
-using namespace gpu_random;
+namespace gpu_random {
 
 namespace {
 
@@ -167,3 +167,5 @@ template <class D> __global__ void __launch_bounds__(PHILOX_THREADS)
     fill_part<D, 0>(out, n, seed, each ? seeds : nullptr, generators, cursor, skip, whole != 0,
                     distribution, AtMany{pieces, count});
 }
+
+} // namespace gpu_random

@@ -10,7 +10,7 @@
 #include "xorwow.cuh"
 #include "xorwow_states.cuh"
 
-using namespace gpu_random;
+namespace gpu_random {
 
 static_assert(sizeof(SeedSequence) == SEED_SEQUENCE_BYTES, "as the host passes it");
 
@@ -409,3 +409,5 @@ template <class D> __global__ void __launch_bounds__(ANY_THREADS)
     }
     store_state(next, generators, generator, choose(number < complete, after, state));
 }
+
+} // namespace gpu_random

@@ -4,7 +4,7 @@
 #include "xorwow.cuh"
 #include "xorwow_states.cuh"
 
-using namespace gpu_random;
+namespace gpu_random {
 
 // Makes the states at some place of a stream.
 //   grid, block   a thread for each generator
@@ -68,3 +68,5 @@ __global__ void __launch_bounds__(256) xorwow_tables(const uint32_t *jumps, uint
         for (int i = 0; i < 5; i++) own[entry * 5 + i] = sum[i];
     }
 }
+
+} // namespace gpu_random

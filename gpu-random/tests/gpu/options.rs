@@ -29,7 +29,10 @@ fn code(instance: &Instance, options: &[&str]) -> Result<String, String> {
     Ok(parts.fold(first, |text, part| text + &without(&part)))
 }
 
-const NORMAL: [&str; 2] = ["xorwow_fill<Normal<float>, true>", "xorwow_fill<Normal<double>, true>"];
+const NORMAL: [&str; 2] = [
+    "gpu_random::xorwow_fill<gpu_random::Normal<float>, true>",
+    "gpu_random::xorwow_fill<gpu_random::Normal<double>, true>",
+];
 
 fn kernels_are_compiled_as_curand_is(_: &()) -> Outcome {
     for expression in NORMAL {

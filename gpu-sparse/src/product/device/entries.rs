@@ -51,11 +51,11 @@ macro_rules! product_kernel {
 }
 pub(crate) use product_kernel;
 
-product_kernel!(Product, SOURCE, "product", In<'a, R::Element>, Out<'a, R::Element>);
+product_kernel!(Product, SOURCE, "gpu_sparse::product", In<'a, R::Element>, Out<'a, R::Element>);
 product_kernel!(
     ProductAxpby,
     SOURCE,
-    "product_axpby",
+    "gpu_sparse::product_axpby",
     R::Element,
     In<'a, R::Element>,
     R::Element,

@@ -2,7 +2,7 @@
 #include "prelude.cuh"
 #include "sweep.cuh"
 
-using namespace gpu_sparse;
+namespace gpu_sparse {
 
 namespace {
 
@@ -46,3 +46,5 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     gpu::grid_dependency_wait();
     sweep<THREADS>(a, x, {totals, rows_arrived}, nullptr, Combine<T>{alpha, beta, y});
 }
+
+} // namespace gpu_sparse

@@ -9,7 +9,7 @@
 #include "sums.cuh"
 #include "sweep.cuh"
 
-using namespace gpu_sparse;
+namespace gpu_sparse::cg {
 
 namespace {
 
@@ -112,3 +112,5 @@ __global__ void __launch_bounds__(THREADS, Matrix::BLOCKS_PER_SM)
     sweep_and_leave<THREADS>(m, r, {totals, rows_arrived}, partials, StoreAndDot<T>{r, z});
     if (gathered) gather_in_place<THREADS>(m, partials, arrived);
 }
+
+} // namespace gpu_sparse::cg

@@ -20,7 +20,7 @@
 #include "cg_state.cuh"
 #include "sums.cuh"
 
-using namespace gpu_sparse;
+namespace gpu_sparse::cg {
 
 namespace {
 
@@ -259,3 +259,5 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
     });
     finish_total<THREADS>(sum, state, partials, arrived);
 }
+
+} // namespace gpu_sparse::cg

@@ -40,7 +40,7 @@ static STEPS_SOURCE: Source = Source {
 product_kernel!(
     Residual,
     PRODUCTS_SOURCE,
-    "residual",
+    "gpu_sparse::cg::residual",
     In<'a, R::Element>,
     In<'a, R::Element>,
     Out<'a, R::Element>,
@@ -51,7 +51,7 @@ product_kernel!(
 product_kernel!(
     Curvature,
     PRODUCTS_SOURCE,
-    "curvature",
+    "gpu_sparse::cg::curvature",
     In<'a, R::Element>,
     Out<'a, R::Element>,
     In<'a, SolverState>,
@@ -62,7 +62,7 @@ product_kernel!(
 product_kernel!(
     Precondition,
     PRODUCTS_SOURCE,
-    "precondition",
+    "gpu_sparse::cg::precondition",
     In<'a, R::Element>,
     Out<'a, R::Element>,
     In<'a, SolverState>,
@@ -98,7 +98,7 @@ macro_rules! step_kernel {
 
 step_kernel!(
     UpdateResidual,
-    "update_residual",
+    "gpu_sparse::cg::update_residual",
     In<'a, T>,
     InOut<'a, T>,
     InOut<'a, SolverState>,
@@ -109,7 +109,7 @@ step_kernel!(
 );
 step_kernel!(
     UpdateResidualDiagonal,
-    "update_residual_diagonal",
+    "gpu_sparse::cg::update_residual_diagonal",
     In<'a, T>,
     In<'a, T>,
     InOut<'a, T>,
@@ -121,7 +121,7 @@ step_kernel!(
 );
 step_kernel!(
     UpdateDirection,
-    "update_direction",
+    "gpu_sparse::cg::update_direction",
     In<'a, T>,
     InOut<'a, T>,
     InOut<'a, T>,
@@ -134,7 +134,7 @@ step_kernel!(
 );
 step_kernel!(
     UpdateDirectionDiagonal,
-    "update_direction_diagonal",
+    "gpu_sparse::cg::update_direction_diagonal",
     In<'a, T>,
     In<'a, T>,
     InOut<'a, T>,
@@ -144,11 +144,11 @@ step_kernel!(
     u64,
     u64
 );
-step_kernel!(Probe, "probe", InOut<'a, SolverState>, In<'a, f64>, u64);
-step_kernel!(LeaveDot, "leave_dot", In<'a, T>, In<'a, T>, Out<'a, f64>, u64);
-step_kernel!(Dot, "dot", In<'a, T>, In<'a, T>; total);
-step_kernel!(ScaledDirection, "scaled_direction", In<'a, T>, In<'a, T>, Out<'a, T>; total);
-step_kernel!(Rescale, "rescale", f64, InOut<'a, T>; total);
+step_kernel!(Probe, "gpu_sparse::cg::probe", InOut<'a, SolverState>, In<'a, f64>, u64);
+step_kernel!(LeaveDot, "gpu_sparse::cg::leave_dot", In<'a, T>, In<'a, T>, Out<'a, f64>, u64);
+step_kernel!(Dot, "gpu_sparse::cg::dot", In<'a, T>, In<'a, T>; total);
+step_kernel!(ScaledDirection, "gpu_sparse::cg::scaled_direction", In<'a, T>, In<'a, T>, Out<'a, T>; total);
+step_kernel!(Rescale, "gpu_sparse::cg::rescale", f64, InOut<'a, T>; total);
 
 /// The passes of one format that multiply with its matrix.
 pub(crate) fn matrix_kernels<R: Raw, L: List>(list: L) -> L {
