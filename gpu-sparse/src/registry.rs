@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use gpu_driver::{Arch, Device, Preload, Registry};
 
 use crate::device::{Raw, RawCsr, RawPackets, in_its_format};
-use crate::linalg::cg;
+use crate::linalg::cg::device::entries as cg;
 use crate::product::device::{List, product_kernels};
 use crate::{DeviceMatrix, Format, Result, Scalar};
 

@@ -10,7 +10,7 @@
 //!    same decisions (`device/`).
 //! 5. `../outcome.rs` holds the `Solution` with its `Status`. The callback's `Progress` fetches `x` only on request.
 
-mod device;
+pub(crate) mod device;
 mod engine;
 mod host;
 mod method;
@@ -23,7 +23,6 @@ use std::fmt;
 use std::time::Instant;
 
 use device::{DeviceEngine, MAX_BLOCK};
-pub(crate) use device::{matrix_kernels, solve_kernels, vector_kernels};
 use engine::Engine;
 use host::HostEngine;
 use method::{Method, Outcome};

@@ -2,18 +2,16 @@
 
 use std::marker::PhantomData;
 
-use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Preload, Source};
+use gpu_driver::{Dim3, Entry, Header, In, InOut, Out, Source};
 
 use super::policy::{VECTORS, VectorPolicy};
 use super::state::{STATE_CONSTANTS, SolverState};
-use crate::device::{Raw, in_its_format};
-use crate::linalg::operator::LinearOperator;
-use crate::linalg::preconditioner::Prepared;
+use crate::Scalar;
+use crate::device::Raw;
 use crate::product::device::{
-    CONSTANTS_HEADER, CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, PRODUCTS, Product, SUMS_HEADER, SWEEP_HEADER,
+    CONSTANTS_HEADER, CSR_HEADER, LONG_ROWS_HEADER, List, PACKETS_HEADER, PRODUCTS, SUMS_HEADER, SWEEP_HEADER,
     product_kernel,
 };
-use crate::{DeviceMatrix, Scalar};
 
 const STATE_HEADER: Header = Header { name: "cg_state.cuh", text: include_str!("cg_state.cuh") };
 
@@ -168,11 +166,6 @@ pub(crate) fn vector_kernels<T: Scalar, L: List>(list: L) -> L {
         .and::<Rescale<T>>(&VECTORS)
 }
 
-/// The matrix that `m` is, if it is on the device of `a`; else `m` is applied on the host.
-pub(super) fn beside<'m, T: Scalar>(a: &DeviceMatrix<T>, m: &'m dyn LinearOperator<T>) -> Option<&'m DeviceMatrix<T>> {
-    m.on_device().filter(|m| m.device() == a.device())
-}
-
 /// The kernels of a solve with a matrix of a format, preconditioned by a diagonal or not at all; those that take longest to compile first.
 pub(crate) fn solve_kernels<R: Raw, L: List>(list: L, by_diagonal: bool) -> L {
     let list = list.and::<Curvature<R>>(&PRODUCTS).and::<Residual<R>>(&PRODUCTS);
@@ -183,21 +176,5 @@ pub(crate) fn solve_kernels<R: Raw, L: List>(list: L, by_diagonal: bool) -> L {
             .and::<ScaledDirection<R::Element>>(&VECTORS)
     } else {
         list.and::<UpdateResidual<R::Element>>(&VECTORS).and::<UpdateDirection<R::Element>>(&VECTORS)
-    }
-}
-
-/// The kernels of a solve with `a`.
-pub(super) fn add_kernels_of_a_solve<'k, T: Scalar>(
-    kernels: Preload<'k>,
-    a: &DeviceMatrix<T>,
-    preconditioner: &Prepared<'_, T>,
-) -> Preload<'k> {
-    let by_diagonal = matches!(preconditioner, Prepared::Diagonal(_));
-    let kernels = in_its_format!(a, _stored: Raw => solve_kernels::<Raw<T>, _>(kernels, by_diagonal));
-    let Prepared::Operator(m) = preconditioner else { return kernels };
-    match beside(a, *m) {
-        Some(m) => in_its_format!(m, _stored: Raw =>
-            kernels.and::<Precondition<Raw<T>>>(&PRODUCTS).and::<Product<Raw<T>>>(&PRODUCTS)),
-        None => kernels.and::<Probe<T>>(&VECTORS).and::<LeaveDot<T>>(&VECTORS),
     }
 }

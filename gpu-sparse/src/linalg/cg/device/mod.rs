@@ -19,7 +19,7 @@
 //!    a callback a block is one iteration, and one block is in flight. A preconditioner on the host (`iterate_with_host`) is applied
 //!    between passes, without graphs.
 
-mod entries;
+pub(crate) mod entries;
 mod policy;
 mod state;
 mod workspace;
@@ -30,17 +30,19 @@ use std::collections::VecDeque;
 use gpu_algos::host::norm2;
 use gpu_driver::{DeviceVec, Graph, Pending, PinnedVec, Preload, Stream};
 
-use entries::{add_kernels_of_a_solve, beside};
-pub(crate) use entries::{matrix_kernels, solve_kernels, vector_kernels};
+use entries::{LeaveDot, Precondition, Probe, solve_kernels};
+use policy::VECTORS;
 use state::{HISTORY, Scalars, SolverState, Stop};
 use workspace::Workspace;
 
 use super::engine::{End, Engine, WorkSegment, growth_limit};
 use super::stepwise::judge_rho;
+use crate::device::in_its_format;
 use crate::linalg::log::Log;
 use crate::linalg::operator::LinearOperator;
 use crate::linalg::outcome::{Approximation, Quantity, Status};
 use crate::linalg::preconditioner::Prepared;
+use crate::product::device::{PRODUCTS, Product};
 use crate::registry::KERNELS;
 use crate::{DeviceMatrix, Result, Scalar};
 
@@ -68,9 +70,23 @@ pub(super) struct DeviceEngine<'s, T: Scalar> {
     pinned: Vec<PinnedVec<SolverState>>,
 }
 
+/// The matrix that `m` is, if it is on the device of `a`; else `m` is applied on the host.
+fn beside<'m, T: Scalar>(a: &DeviceMatrix<T>, m: &'m dyn LinearOperator<T>) -> Option<&'m DeviceMatrix<T>> {
+    m.on_device().filter(|m| m.device() == a.device())
+}
+
 /// Compiles and loads the kernels of a solve with `a`, side by side.
 pub(super) fn load_kernels<T: Scalar>(a: &DeviceMatrix<T>, preconditioner: &Prepared<'_, T>) -> Result<()> {
-    Ok(add_kernels_of_a_solve(Preload::new(&KERNELS, a.device()), a, preconditioner).run()?)
+    let by_diagonal = matches!(preconditioner, Prepared::Diagonal(_));
+    let kernels = Preload::new(&KERNELS, a.device());
+    let kernels = in_its_format!(a, _stored: Raw => solve_kernels::<Raw<T>, _>(kernels, by_diagonal));
+    let Prepared::Operator(m) = preconditioner else { return Ok(kernels.run()?) };
+    let kernels = match beside(a, *m) {
+        Some(m) => in_its_format!(m, _stored: Raw =>
+            kernels.and::<Precondition<Raw<T>>>(&PRODUCTS).and::<Product<Raw<T>>>(&PRODUCTS)),
+        None => kernels.and::<Probe<T>>(&VECTORS).and::<LeaveDot<T>>(&VECTORS),
+    };
+    Ok(kernels.run()?)
 }
 
 /// A preconditioner in the form in which the device applies it.
