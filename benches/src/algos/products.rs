@@ -1,6 +1,6 @@
 //! Products of dense matrices: the cases that all libraries compute, their names and their answers.
 
-use gpu_array::{bf16, f16};
+use gpu_array::{Complex, bf16, f16};
 use gpu_sparse::Scalar;
 use rayon::prelude::*;
 
@@ -84,7 +84,6 @@ impl Product {
             Set::Tiny if element_bytes == 4 => vec![square(64), stack(8, 20), square(96).by(Arithmetic::Emulated)],
             Set::Tiny => vec![square(64), stack(8, 20)],
             Set::Quick => vec![square(512)],
-            Set::Full if element_bytes == 8 => [512, 1024, 4096, 8192].map(square).to_vec(),
             Set::Full => {
                 let squares = [512, 1024, 4096, 8192].map(square);
                 let layouts = [(false, true), (true, false), (true, true)];
@@ -97,7 +96,11 @@ impl Product {
                     Self::of(8, 8192, 8192).transposed(false, true),
                 ];
                 let vectors = [Self::of(8192, 8192, 1), Self::of(8192, 8192, 1).transposed(true, false)];
-                let stacks = [(8, 1 << 20), (16, 1 << 18), (32, 1 << 16), (64, 1 << 14)];
+                if element_bytes == 8 {
+                    let others = [layouts[0], layouts[1], stack(16, 1 << 17), stack(64, 1 << 13)];
+                    return squares.into_iter().chain(others).chain(flat).chain(vectors).collect();
+                }
+                let stacks = [(8, 1 << 20), (16, 1 << 18), (32, 1 << 16), (64, 1 << 14), (128, 1 << 12)];
                 let stacks = stacks.map(|(n, matrices)| stack(n, matrices));
                 let of_tf32 =
                     squares.into_iter().chain(layouts).chain(flat).map(|product| product.by(Arithmetic::Tf32));
@@ -106,6 +109,16 @@ impl Product {
                 strict.chain(of_tf32).chain(emulated).collect()
             }
         }
+    }
+
+    /// The cases of a set with complex elements.
+    pub(crate) fn complex_cases(set: Set) -> Vec<Self> {
+        let square = |n: usize| Self::of(n, n, n);
+        set.pick(
+            vec![square(32)],
+            vec![square(512)],
+            vec![square(1024), square(4096), square(4096).transposed(false, true)],
+        )
     }
 
     /// The cases of a set with elements of 16 or 8 bits.
@@ -194,6 +207,41 @@ impl Product {
         factors.map(|factor| factor.into_par_iter().map(|value| self.arithmetic.rounded(value)).collect())
     }
 
+    /// [`Product::factors`] of complex numbers, of one matrix each.
+    pub(crate) fn complex_factors<T: Scalar>(&self) -> [Vec<Complex<T>>; 2] {
+        let (left, right) = (self.m * self.k, self.k * self.n);
+        [(0, left), (left, right)].map(|(from, length)| {
+            let parts = data::uniform_from::<T>(2 * from, 2 * length);
+            parts.par_chunks_exact(2).map(|parts| Complex::new(parts[0], parts[1])).collect()
+        })
+    }
+
+    /// [`Product::work`] of complex numbers: four products and four sums for each of theirs.
+    pub(crate) fn complex_work(&self) -> Work {
+        Work::computes(8 * (self.m * self.n) as u64 * self.k as u64)
+    }
+
+    /// Three rows of the product of [`Product::complex_factors`], relative to |a| |b|.
+    pub(crate) fn check_complex<T: Scalar>(&self, c: &[Complex<T>]) -> Check {
+        let Self { m, k, n, .. } = *self;
+        let [a, b] = self.complex_factors::<T>();
+        let wide = |z: Complex<T>| Complex::new(Scalar::to_f64(z.re), Scalar::to_f64(z.im));
+        let error =
+            [0, m / 2, m - 1].into_par_iter().flat_map(|row| (0..n).into_par_iter().map(move |column| (row, column)));
+        let error = error.map(|(row, column)| {
+            let (mut sum, mut size) = (Complex::new(0.0, 0.0), 0.0);
+            for at in 0..k {
+                let right = b[if self.is_right_transposed { column * k + at } else { at * n + column }];
+                let (left, right) = (wide(a[row * k + at]), wide(right));
+                sum += left * right;
+                size += left.norm() * right.norm();
+            }
+            (wide(c[row * n + column]) - sum).norm() / size
+        });
+        let error = error.reduce(|| 0.0, Check::larger);
+        Check::within(error, 8.0 * (k as f64).sqrt() * Scalar::to_f64(T::epsilon()))
+    }
+
     /// [`Product::factors`] of i8.
     pub(crate) fn bytes(&self) -> [Vec<i8>; 2] {
         self.factors::<f64>().map(|factor| factor.into_iter().map(|value| value as i8).collect())
@@ -277,6 +325,19 @@ mod tests {
         assert!(product.check_sums(&c).is_right());
         c[1] += 1;
         assert!(!product.check_sums(&c).is_right());
+    }
+
+    #[test]
+    fn products_of_complex_numbers_are_checked() {
+        for product in [false, true].map(|by_columns| Product::of(5, 7, 3).transposed(false, by_columns)) {
+            let [a, b] = product.complex_factors::<f64>();
+            let b = |k: usize, j: usize| b[if product.is_right_transposed { j * 7 + k } else { k * 3 + j }];
+            let entry = |i: usize, j: usize| (0..7).map(|k| a[i * 7 + k] * b(k, j)).sum::<Complex<f64>>();
+            let mut c: Vec<_> = (0..15).map(|at| entry(at / 3, at % 3)).collect();
+            assert!(product.check_complex(&c).is_right());
+            c[13].im += 1e-6;
+            assert!(!product.check_complex(&c).is_right());
+        }
     }
 
     #[test]

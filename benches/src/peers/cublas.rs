@@ -4,7 +4,7 @@
 use std::{ffi::c_int, mem::MaybeUninit};
 
 use cudarc::cublas::sys;
-use gpu_array::{Float, GpuArray, bf16, f16};
+use gpu_array::{Complex, Float, GpuArray, bf16, f16};
 use gpu_driver::{CurrentGuard, DevicePod, DeviceVec};
 use gpu_sparse::Scalar;
 use ndarray::{Array2, Ix2};
@@ -52,6 +52,8 @@ pub(super) fn figures(harness: &mut Harness) {
     halves::<f16>(harness, "f16", Arithmetic::F16);
     halves::<bf16>(harness, "bf16", Arithmetic::Bf16);
     bytes(harness);
+    complex::<f32>(harness, "c64");
+    complex::<f64>(harness, "c128");
     let [own, tf32, of_f16, of_bf16] = Product::layers(harness.set());
     layer::<f32>(harness, "f32", own);
     layer::<f32>(harness, "f32", tf32);
@@ -181,23 +183,78 @@ fn layer<T: Float + Into<f64>>(harness: &mut Harness, dtype: &'static str, produ
     );
 }
 
-/// The product of matrices at these addresses, a, b and c, with sums of f32, or of i32 for elements of i8.
-fn mixed(handle: &Handle, product: &Product, [a, b, c]: [u64; 3]) -> Outcome {
-    // The bits of 1 and 0 in the type of sums.
-    let is_of_bytes = product.arithmetic == Arithmetic::I8;
-    let (one, zero) = (if is_of_bytes { 1 } else { 1.0f32.to_bits() }, 0u32);
+/// Products of complex numbers.
+fn complex<T: Scalar>(harness: &mut Harness, dtype: &'static str)
+where
+    Complex<T>: DevicePod,
+{
+    for product in Product::complex_cases(harness.set()) {
+        harness.figure(product.operation(), dtype, product.name(), "cublas").work(product.complex_work()).on_gpu(
+            |gpu| {
+                let ([a, b], stream) = (product.complex_factors::<T>(), gpu.stream());
+                let (a, b) = (DeviceVec::from_slice(stream, &a)?, DeviceVec::from_slice(stream, &b)?);
+                Ok((a, b, DeviceVec::<Complex<T>>::zeros(stream, product.m * product.n)?, Handle::new(gpu)?))
+            },
+            |(a, b, c, handle)| {
+                let types = if size_of::<T>() == 4 { Types::C64 } else { Types::C128 };
+                multiply(handle, &product, [a.as_raw(), b.as_raw(), c.as_raw()], types)
+            },
+            |(_, _, c, _), ()| Ok(product.check_complex(&c.to_vec()?)),
+        );
+    }
+}
+
+/// The types of a product, and 1 in the type of its sums.
+struct Types {
+    factors: sys::cudaDataType_t,
+    result: sys::cudaDataType_t,
+    compute: sys::cublasComputeType_t,
+    one: [u64; 2],
+}
+
+impl Types {
+    const C64: Self = Self {
+        factors: sys::cudaDataType_t::CUDA_C_32F,
+        result: sys::cudaDataType_t::CUDA_C_32F,
+        compute: sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
+        one: [1.0f32.to_bits() as u64, 0],
+    };
+    const C128: Self = Self {
+        factors: sys::cudaDataType_t::CUDA_C_64F,
+        result: sys::cudaDataType_t::CUDA_C_64F,
+        compute: sys::cublasComputeType_t::CUBLAS_COMPUTE_64F,
+        one: [1.0f64.to_bits(), 0],
+    };
+
+    /// Those of real numbers in an arithmetic, with sums of f32, or of i32 for elements of i8.
+    fn of(arithmetic: Arithmetic) -> Self {
+        use sys::{cublasComputeType_t::*, cudaDataType_t::*};
+        let (factors, result, compute) = match arithmetic {
+            Arithmetic::F16 => (CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F),
+            Arithmetic::Bf16 => (CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F),
+            Arithmetic::Tf32 => (CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32),
+            Arithmetic::I8 => {
+                return Self { factors: CUDA_R_8I, result: CUDA_R_32I, compute: CUBLAS_COMPUTE_32I, one: [1, 0] };
+            }
+            Arithmetic::Own | Arithmetic::Emulated => (CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F),
+        };
+        Self { factors, result, compute, one: [1.0f32.to_bits().into(), 0] }
+    }
+}
+
+/// The product of matrices at these addresses, a, b and c, in the product's arithmetic.
+fn mixed(handle: &Handle, product: &Product, addresses: [u64; 3]) -> Outcome {
+    multiply(handle, product, addresses, Types::of(product.arithmetic))
+}
+
+/// The product of matrices at these addresses, a, b and c.
+fn multiply(handle: &Handle, product: &Product, [a, b, c]: [u64; 3], types: Types) -> Outcome {
+    let zero = [0u64; 2];
     let [m, k, n] = [product.m, product.k, product.n].map(c_int::try_from);
     let (m, k, n) = (m?, k?, n?);
+    // Matrices in C order are transposed ones by columns: c' = b' a'.
     let (left, left_length) = seen(product.is_right_transposed, n, k);
     let (right, right_length) = seen(product.is_left_transposed, k, m);
-    let (real, compute) = match product.arithmetic {
-        Arithmetic::F16 => (sys::cudaDataType_t::CUDA_R_16F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
-        Arithmetic::Bf16 => (sys::cudaDataType_t::CUDA_R_16BF, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
-        Arithmetic::Tf32 => (sys::cudaDataType_t::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32),
-        Arithmetic::I8 => (sys::cudaDataType_t::CUDA_R_8I, sys::cublasComputeType_t::CUBLAS_COMPUTE_32I),
-        _ => (sys::cudaDataType_t::CUDA_R_32F, sys::cublasComputeType_t::CUBLAS_COMPUTE_32F),
-    };
-    let result = if is_of_bytes { sys::cudaDataType_t::CUDA_R_32I } else { real };
     // SAFETY: three matrices of these shapes and those types on the device; the factors are read before the call returns.
     ok("cublasGemmEx", unsafe {
         sys::cublasGemmEx(
@@ -207,18 +264,18 @@ fn mixed(handle: &Handle, product: &Product, [a, b, c]: [u64; 3]) -> Outcome {
             n,
             m,
             k,
-            (&raw const one).cast(),
+            (&raw const types.one).cast(),
             b as *const _,
-            real,
+            types.factors,
             left_length,
             a as *const _,
-            real,
+            types.factors,
             right_length,
             (&raw const zero).cast(),
             c as *mut _,
-            result,
+            types.result,
             n,
-            compute,
+            types.compute,
             sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
         )
     })

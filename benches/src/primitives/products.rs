@@ -5,7 +5,7 @@ use gpu_algos::{
     matmul::{MatmulElement, Precision, matmul_i32_into},
     prelude::*,
 };
-use gpu_array::{Float, GpuArray, GpuView, bf16, f16};
+use gpu_array::{Complex, Element, Float, GpuArray, GpuView, bf16, f16};
 use gpu_sparse::Scalar;
 use ndarray::{Array2, Array3, Axis, Ix1, Ix2, Ix3};
 
@@ -28,6 +28,8 @@ pub(super) fn figures(harness: &mut Harness) {
     halves::<f16>(harness, "f16", Arithmetic::F16);
     halves::<bf16>(harness, "bf16", Arithmetic::Bf16);
     bytes(harness);
+    complex::<f32>(harness, "c64");
+    complex::<f64>(harness, "c128");
     let [own, tf32, of_f16, of_bf16] = Product::layers(harness.set());
     layer::<f32>(harness, "f32", own, |product| product);
     layer::<f32>(harness, "f32", tf32, |product| product.precision(Precision::Tf32));
@@ -105,6 +107,30 @@ fn bytes(harness: &mut Harness) {
                 Ok(matmul_i32_into(&*a, b, c)?)
             },
             |(.., c), ()| Ok(product.check_sums(&c.as_device_vec().to_vec()?)),
+        );
+    }
+}
+
+/// Products of complex numbers.
+fn complex<T: Scalar>(harness: &mut Harness, dtype: &'static str)
+where
+    Complex<T>: MatmulElement + Element,
+{
+    for product in Product::complex_cases(harness.set()) {
+        let Product { m, k, n, is_right_transposed, .. } = product;
+        harness.figure(product.operation(), dtype, product.name(), BY).work(product.complex_work()).on_gpu(
+            |gpu| {
+                let [a, b] = product.complex_factors::<T>();
+                let b_shape = if is_right_transposed { (n, k) } else { (k, n) };
+                let a = GpuArray::from_ndarray(gpu.stream(), &Array2::from_shape_vec((m, k), a)?)?;
+                let b = GpuArray::from_ndarray(gpu.stream(), &Array2::from_shape_vec(b_shape, b)?)?;
+                Ok((a, b, GpuArray::<Complex<T>, Ix2>::zeros(gpu.stream(), (m, n))?))
+            },
+            move |(a, b, c)| {
+                let b = if is_right_transposed { b.t() } else { b.view() };
+                Ok(a.matmul(b).write_into(c)?)
+            },
+            |(.., c), ()| Ok(product.check_complex(&c.as_device_vec().to_vec()?)),
         );
     }
 }
