@@ -17,6 +17,8 @@ mod evidence;
 mod format;
 mod kernels;
 mod machine;
+#[cfg(test)]
+mod modules;
 mod mutants;
 mod outside;
 mod package;
