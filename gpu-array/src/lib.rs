@@ -115,6 +115,7 @@
 
 #![deny(unsafe_code)]
 
+mod allocate;
 #[cfg(feature = "approx")]
 mod approx;
 mod array;

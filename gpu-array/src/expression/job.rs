@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
+    allocate::allocate,
     element::HostSliceMut,
     layout::{Layout, checked_len, dense_strides, in_sequence},
     shape::Strides,
@@ -109,7 +110,7 @@ impl<'a> Job<'a> {
     #[track_caller]
     pub(crate) fn new_device_array<T: Element, D: Dimension>(&self) -> Result<GpuArray<T, D>> {
         let layout = Layout::of(self.dim::<D>()?.set_f(self.fortran))?;
-        Ok(GpuArray::from_parts(device::allocate(self.stream()?, layout.len())?, layout))
+        Ok(GpuArray::from_parts(allocate(self.stream()?, layout.len())?, layout))
     }
 
     pub(crate) fn new_host_array<T: Element, D: Dimension>(&self) -> Result<Array<T, D>> {

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
+    allocate::allocate,
     expression::{
         graph::{Code, LeafMemory, Op, Step, Value, assemble},
         job,
@@ -227,7 +228,7 @@ impl<'a> Lowered<'a> {
             return Err(ArrayError::Operation { name: "eval_on_device", dtype: self.dtype() });
         }
         let shape = self.shape();
-        let memory = super::allocate::<T::Storage>(home, checked_len(shape)?)?;
+        let memory = allocate::<T::Storage>(home, checked_len(shape)?)?;
         super::run(&self.0, home, &[memory.as_raw()], &dense_strides(shape, false), 0)?;
         GpuArray::from_storage(memory, IxDyn(shape))
     }

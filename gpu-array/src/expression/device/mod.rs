@@ -1,8 +1,5 @@
 //! Expressions on a GPU: the loop, its text, its words, its launch.
-#![expect(
-    unsafe_code,
-    reason = "one block for the launch of a generated kernel, one for memory that it fills before anyone reads it"
-)]
+#![expect(unsafe_code, reason = "the launch of a generated kernel")]
 
 mod axes;
 mod batch;
@@ -13,7 +10,7 @@ mod plan;
 pub(super) mod policy;
 pub(super) mod text;
 
-use gpu_driver::{Device, DevicePod, DeviceVec, KernelSpace, PARAMETER_BYTES, Program, Stream};
+use gpu_driver::{Device, KernelSpace, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
 pub(crate) use batch::Batch;
@@ -35,14 +32,6 @@ use crate::{ArrayError, Result, shape::Strides};
 static SPACE: KernelSpace = KernelSpace::new();
 
 type Key = SmallVec<[u64; 64]>;
-
-/// Allocates memory without initialising it. The next kernel writes every element.
-#[track_caller]
-pub(crate) fn allocate<T: DevicePod>(stream: &Stream, len: usize) -> Result<DeviceVec<T>> {
-    // SAFETY: it is the output of an expression, which has a value for each element, or of joined or copied arrays, which have one; if a launch
-    // or a copy fails it is dropped unread.
-    Ok(unsafe { DeviceVec::uninitialized(stream, len)? })
-}
 
 /// Computes the outputs of `code` into elements at `addresses`, all with the same strides, in the order of `stream`. Does not wait.
 pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: &Strides, offset: isize) -> Result<()> {
