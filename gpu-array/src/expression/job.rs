@@ -25,9 +25,9 @@ use smallvec::SmallVec;
 
 use super::{
     device,
-    device::LoweredTarget,
-    graph::{Code, LeafMemory, Remaining, Value, assemble, assemble_into},
+    graph::{Code, LeafMemory, Lowered, LoweredTarget, Value, assemble, assemble_into},
     host,
+    resolve::Remaining,
 };
 use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
@@ -207,6 +207,38 @@ pub(crate) fn evaluate_both_on_host<T: Element, U: Element>(code: &Code<'_>) -> 
     ];
     host::evaluate(code, targets)?;
     Ok((first, second))
+}
+
+impl Lowered<'_> {
+    /// The values as a new array on the host, where the arrays of the expression are.
+    ///
+    /// # Errors
+    /// `Operation` for another element type than the expression's, and for arrays on a device; `TooLarge`.
+    pub fn eval_on_host<T: Element>(&self) -> Result<ArrayD<T>> {
+        evaluate_on_host(&self.0)
+    }
+
+    /// The values of both outputs as new arrays on the host, in one pass.
+    ///
+    /// # Errors
+    /// As [`Lowered::eval_on_host`]; `Operation` for an expression without a second output.
+    pub fn eval_both_on_host<T: Element, U: Element>(&self) -> Result<(ArrayD<T>, ArrayD<U>)> {
+        evaluate_both_on_host(&self.0)
+    }
+
+    /// The values as a new array in C order, whose home is `home`. Does not wait.
+    ///
+    /// # Errors
+    /// `Operation` for another element type than the expression's; `TooLarge`, `TooManyArguments`, `TooManyOperations`; the driver's.
+    pub fn eval_on_device<T: Element>(&self, home: &Stream) -> Result<GpuArray<T, IxDyn>> {
+        if self.dtype() != T::DTYPE {
+            return Err(ArrayError::Operation { name: "eval_on_device", dtype: self.dtype() });
+        }
+        let shape = self.shape();
+        let memory = allocate::<T::Storage>(home, checked_len(shape)?)?;
+        device::run(&self.0, home, &[memory.as_raw()], &dense_strides(shape, false), 0)?;
+        GpuArray::from_storage(memory, IxDyn(shape))
+    }
 }
 
 /// Bytes from which on a system may refuse.

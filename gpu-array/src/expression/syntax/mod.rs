@@ -1,7 +1,8 @@
 //! The types, operators and functions by which users write expressions.
 //!
 //! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `scalars.rs`, `functions.rs`, `math.rs`, `make.rs`, `matrices.rs`,
-//! `along.rs` and `unravel.rs` build larger ones of them; `views.rs` has those of parts of arrays.
+//! `along.rs` and `unravel.rs` build larger ones of them; `views.rs` has those of parts of arrays, `deferred.rs` those of computations
+//! of other crates.
 //! `evaluate.rs`, `assign.rs`, `array_mut.rs` and `precompile.rs` hand them over to the evaluators of a backend (`backend.rs`).
 
 mod along;
@@ -9,6 +10,7 @@ mod array_mut;
 mod arrays;
 mod assign;
 mod backend;
+mod deferred;
 mod evaluate;
 mod expr;
 mod functions;
@@ -24,6 +26,7 @@ mod views;
 pub use along::{take_along_axis, take_axis};
 pub use array_mut::ArrayMut;
 pub use arrays::{constant, host, host_owned};
+pub use deferred::deferred;
 pub use evaluate::{Values, eval_all};
 pub(crate) use expr::INTERNAL;
 pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, OwnedRhs, Rhs};
