@@ -145,6 +145,15 @@ impl<'a> Job<'a> {
         device::run(&self.code, home, &addresses, &strides, 0)
     }
 
+    /// Computes on the host into new arrays of [`Job::new_host_array`].
+    pub(crate) fn run_on_host(&self, targets: SmallVec<[Target<'_>; 2]>) -> Result<()> {
+        let slices = targets.into_iter().filter_map(|target| match target.0 {
+            TargetKind::Host(slice) => Some(slice),
+            TargetKind::Device { .. } => None,
+        });
+        host::evaluate(&self.code, slices.collect())
+    }
+
     /// The new array of the one output.
     fn target<'t>(&'t self, address: u64, strides: &'t Strides, home: &'t Stream) -> LoweredTarget<'t> {
         let dtype = self.code.steps[self.code.outputs[0] as usize].dtype;

@@ -69,11 +69,12 @@ mod host;
 pub(crate) mod job;
 pub(crate) mod operand;
 mod resolve;
-mod samples;
+pub(crate) mod samples;
 mod syntax;
 
 pub use crate::layout::checked_len;
 pub use crate::put::{PutOperation, put_combine};
+pub use crate::registry::KERNELS;
 pub use device::{
     AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, MAX_AXES, PACKED, PACKS, STRIDED,
     divisor, loop_program, pack_bytes,
@@ -82,8 +83,6 @@ pub use graph::{
     Around, Assembled, Chain, Deferred, Evaluated, Lowered, LoweredLeaf, LoweredTarget, Source, Stage, Within,
 };
 pub use resolve::Ready;
-pub use samples::KERNELS;
-pub(crate) use syntax::INTERNAL;
 pub(crate) use syntax::as_i64;
 pub use syntax::{
     ArrayMut, Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs,
@@ -91,3 +90,4 @@ pub use syntax::{
     host_owned, index, indices_as_i64, linspace, linspace_without_end, outer, pad, precompile, promoted,
     ravel_multi_index, repeat, roll, source, take, take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
 };
+pub(crate) use syntax::{INTERNAL, Internal};

@@ -789,6 +789,7 @@ pub fn cases() -> impl Iterator<Item = (String, impl FnOnce(&()) -> Outcome + Se
 pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
     let sources = [
         include_str!("../../src/array.rs"),
+        include_str!("../../src/backend.rs"),
         include_str!("../../src/chunks.rs"),
         include_str!("../../src/concatenate/join.rs"),
         include_str!("../../src/concatenate/launch.rs"),
@@ -809,10 +810,10 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/expression/resolve.rs"),
         include_str!("../../src/expression/syntax/arrays.rs"),
         include_str!("../../src/expression/syntax/assign.rs"),
-        include_str!("../../src/expression/syntax/backend.rs"),
         include_str!("../../src/expression/syntax/deferred.rs"),
         include_str!("../../src/expression/syntax/evaluate.rs"),
         include_str!("../../src/expression/syntax/expr.rs"),
+        include_str!("../../src/expression/syntax/expr/backend.rs"),
         include_str!("../../src/expression/syntax/functions.rs"),
         include_str!("../../src/expression/syntax/make.rs"),
         include_str!("../../src/expression/syntax/operators.rs"),
