@@ -14,8 +14,8 @@
 //!    C++ structure, and the program instantiates the loop in `linear.cuh`, `strided.cuh`, `tiled.cuh` or `rows.cuh` for it.
 //! 6. `GeneratedKernel::launch` orders the launch with the home streams of all arrays.
 //!
-//! Reductions, scans and selections share steps 1 and 2. Then `device/lower.rs` gives them the structure's text, the leaves, the scalars and the
-//! key for a loop of their own.
+//! Reductions, scans and selections share steps 1 and 2. Then `graph/code/lowered.rs` gives them the leaves, the scalars and the key for a loop of
+//! their own, and `device/lower.rs` the structure's text. `resolve.rs` evaluates deferred operands between steps 2 and 3.
 
 use std::fmt;
 

@@ -1,4 +1,7 @@
-//! Expressions as a list of steps, which both evaluators run.
+//! Expressions as a list of steps, which both evaluators run, and the memory that they read.
+//!
+//! That memory may be the result of a computation whose operands are expressions again, so `code/deferred.rs` is a part of this module, and so
+//! is `code/lowered.rs` with the form in which it takes them.
 
 pub(super) mod deferred;
 pub(super) mod leaf;
@@ -168,6 +171,7 @@ impl<'a> Code<'a> {
             key.extend([source.words().len() as u64]);
         }
     }
+
     /// Whether it reads values that have not been computed.
     pub(crate) fn has_deferred(&self) -> bool {
         self.leaves.iter().any(|leaf| matches!(leaf.memory, LeafMemory::Deferred(_)))

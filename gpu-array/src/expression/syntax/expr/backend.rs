@@ -135,7 +135,8 @@ pub trait ArrayMut<T: Element, D: Dimension> {
     where
         E: IntoExpr<'a, Elem = T, Backend = Self::Backend>;
 
-    /// Overwrites the elements at which a mask is true, with a value of the array's shape or one that is broadcast to it: [`GpuArray::assign_where`](crate::GpuArray::assign_where).
+    /// Overwrites the elements at which a mask is true, with a value of the array's shape or one that is broadcast to it:
+    /// [`GpuArray::assign_where`](crate::GpuArray::assign_where).
     ///
     /// # Errors
     /// Those of [`ArrayMut::assign_value`].
