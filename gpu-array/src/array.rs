@@ -3,7 +3,7 @@
 use gpu_driver::{DevicePod, DeviceSlice, DeviceVec, Stream};
 use ndarray::{Dimension, IntoDimension, Ix1, Ix2, Ix3, IxDyn, Order, ShapeBuilder};
 
-use crate::{ArrayError, Element, GpuView, GpuViewMut, Result, expression::device, layout::Layout, pending::Pending};
+use crate::{ArrayError, Element, GpuView, GpuViewMut, Result, allocate::allocate, layout::Layout, pending::Pending};
 
 /// An owned n-dimensional array in GPU memory.
 ///
@@ -173,7 +173,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     #[track_caller]
     pub fn to_device(&self, home: impl Into<Stream>) -> Result<Self> {
         self.pending.check()?;
-        let mut data = device::allocate(&home.into(), self.data.len())?;
+        let mut data = allocate(&home.into(), self.data.len())?;
         data.as_mut_slice().copy_from_peer(self.data())?;
         Ok(Self::from_parts(data, self.layout.clone()))
     }

@@ -4,9 +4,7 @@ use gpu_driver::{DeviceVec, Stream};
 use ndarray::{ArrayBase, Data, Dimension, Ix1, Ix2, ShapeBuilder};
 
 use crate::{
-    ArrayError, Element, Float, GpuArray, Number, Numeric, Result,
-    expression::{self, device},
-    layout::Layout,
+    ArrayError, Element, Float, GpuArray, Number, Numeric, Result, allocate::allocate, expression, layout::Layout,
     transfer,
 };
 
@@ -38,7 +36,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     #[track_caller]
     pub fn full(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>, value: T) -> Result<Self> {
         let layout = Layout::of(shape)?;
-        let mut array = Self::from_parts(device::allocate(&home.into(), layout.len())?, layout);
+        let mut array = Self::from_parts(allocate(&home.into(), layout.len())?, layout);
         array.fill(value)?;
         Ok(array)
     }

@@ -2,11 +2,7 @@
 
 use ndarray::{Dimension, Shape, ShapeBuilder};
 
-use crate::{
-    Element, GpuArray, GpuView, Result,
-    expression::{device, job},
-    layout::Layout,
-};
+use crate::{Element, GpuArray, GpuView, Result, allocate::allocate, expression::job, layout::Layout};
 
 /// The shape of a new array like one of that layout: in Fortran order where it is in that order alone, else in C order.
 pub(crate) fn shape_of<D: Dimension>(layout: &Layout<D>) -> Shape<D> {
@@ -33,7 +29,7 @@ pub(crate) fn to_standard_layout<T: Element, D: Dimension>(view: &GpuView<'_, T,
     if view.layout().is_c_contiguous() {
         return Ok(GpuArray::from_parts(view.covering()?.try_clone()?, layout));
     }
-    let mut copy = GpuArray::from_parts(device::allocate(view.stream(), layout.len())?, layout);
+    let mut copy = GpuArray::from_parts(allocate(view.stream(), layout.len())?, layout);
     job::assign(&copy.view_mut(), &view.to_expr().value)?;
     Ok(copy)
 }

@@ -115,9 +115,12 @@
 
 #![deny(unsafe_code)]
 
+mod allocate;
 #[cfg(feature = "approx")]
 mod approx;
 mod array;
+mod array_mut;
+mod backend;
 mod chunks;
 mod concatenate;
 mod create;
@@ -137,6 +140,7 @@ mod pending;
 mod pinned;
 mod put;
 pub mod reference;
+mod registry;
 #[cfg(feature = "serde")]
 mod serialize;
 mod shape;
@@ -158,11 +162,12 @@ pub use concatenate::{concatenate, hstack, stack, vstack};
 pub use dtype::DType;
 pub use element::{Bits, ComplexNumber, Element, Float, Inexact, Integer, Number, Numeric, Promote, promote};
 pub use error::{ArrayError, Result};
-pub use expression::{ArrayMut, KERNELS};
+pub use expression::ArrayMut;
 pub use meshgrid::meshgrid;
 #[cfg(feature = "npy")]
 pub use npy::NpyElement;
 pub use pinned::{PendingArray, PinnedArray};
+pub use registry::KERNELS;
 pub use shape::INFER;
 pub use threads::{is_to_be_had, start_threads};
 pub use view::{GpuView, GpuViewMut};

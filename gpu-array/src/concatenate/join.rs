@@ -11,12 +11,8 @@ use super::{
 };
 use crate::{
     ArrayError, Element, GpuArray, Result,
-    expression::{
-        Expr, Host,
-        device::{self, MAX_AXES},
-        graph::Leaf,
-        job,
-    },
+    allocate::allocate,
+    expression::{Expr, Host, device::MAX_AXES, graph::Leaf, job},
     layout::{Layout, checked_len},
     shape::{Shape, Strides},
 };
@@ -67,7 +63,7 @@ pub(crate) fn join<T: Element, D: Dimension>(
     let fortran = sources.iter().all(only_fortran) && !sources.iter().all(|source| source.layout.is_c_contiguous());
     let dim = IxDyn(&shape);
     let layout = if fortran { Layout::f(dim)? } else { Layout::c(dim)? }.into_dimensionality()?;
-    let mut result = GpuArray::from_parts(device::allocate(first.home, layout.len())?, layout);
+    let mut result = GpuArray::from_parts(allocate(first.home, layout.len())?, layout);
     copy_all(&mut result, axis.0, fortran, &sources)?;
     Ok(result)
 }

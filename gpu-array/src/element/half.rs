@@ -5,7 +5,7 @@
 
 use half::{bf16, f16};
 
-use super::range::AnyFloat;
+use super::numeric::AnyFloat;
 
 /// `f16` or `bf16`.
 pub(crate) trait Half: AnyFloat {

@@ -11,15 +11,21 @@ use std::fmt::{Debug, Display};
 use ::half::{bf16, f16};
 use gpu_driver::DevicePod;
 use ndarray::ArrayViewD;
+use num_complex::Complex;
 
 use crate::DType;
 
 pub(crate) use self::half::{Half, ToOdd};
 pub(crate) use host_memory::{HostPart, HostSliceMut, HostView, OwnedHost};
-pub use numeric::{ComplexNumber, Inexact, Numeric};
-pub(crate) use numeric::{c64, c128};
+pub use numeric::{ComplexNumber, Inexact, Number, Numeric};
 pub use promotion::{Promote, promote};
-pub use range::Number;
+
+/// The element type `complex64`, under a name that macros can take.
+#[expect(non_camel_case_types, reason = "a name beside those of f32 and f64")]
+pub(crate) type c64 = Complex<f32>;
+/// The element type `complex128`.
+#[expect(non_camel_case_types, reason = "a name beside those of f32 and f64")]
+pub(crate) type c128 = Complex<f64>;
 
 /// A type that arrays can hold: `bool`, the integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
 #[diagnostic::on_unimplemented(

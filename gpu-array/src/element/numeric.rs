@@ -1,16 +1,9 @@
-//! Elements with arithmetic: real numbers and complex ones.
+//! Elements with arithmetic: real numbers and complex ones. `range.rs` counts in them.
 
 use gpu_driver::DevicePod;
-use num_complex::Complex;
 
-use super::{Element, Number, Promote, range::AnyFloat};
-
-/// The element type `complex64`, under a name that macros can take.
-#[expect(non_camel_case_types, reason = "a name beside those of f32 and f64")]
-pub(crate) type c64 = Complex<f32>;
-/// The element type `complex128`.
-#[expect(non_camel_case_types, reason = "a name beside those of f32 and f64")]
-pub(crate) type c128 = Complex<f64>;
+use super::{Element, Float, Promote, c64, c128};
+use crate::Result;
 
 /// An element with `+ - * /` and unary `-`: each [`Number`], `Complex<f32>` and `Complex<f64>`.
 ///
@@ -49,6 +42,32 @@ pub trait Numeric: Element<Storage = Self> + DevicePod + num_traits::One + Promo
     type Real: Number;
 }
 
+/// An element that one can calculate with: the integers and the floats, not `bool`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no number",
+    note = "arithmetic is defined for i8 to i64, u8 to u64, f16, bf16, f32 and f64; for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
+)]
+pub trait Number: Numeric<Real = Self, Inexact = <Self as Number>::Float> + PartialOrd {
+    /// The type of quotients and of the results of mathematical functions, as in NumPy: `f64` for integers, a float's own type.
+    type Float: Float;
+
+    /// How many values `start + i * step` lie before `stop`.
+    ///
+    /// # Errors
+    /// `Range` for a step of zero, for values that are not finite, and for more values than can be addressed.
+    fn range_len(start: Self, stop: Self, step: Self) -> Result<usize>;
+
+    /// `start + i * step`: integers wrap (they never do within a range), floats are computed in f64 and rounded once.
+    fn range_value(start: Self, step: Self, i: usize) -> Self;
+
+    /// `start` and `step` of floats as integers, where all of the `len` values are integers of 32 bits: a GPU converts these four times as fast as those of
+    /// 64 bits, and needs neither a product nor a sum of f64 for each.
+    #[doc(hidden)]
+    fn range_in_integers(_start: Self, _step: Self, _len: usize) -> Option<(i32, i32)> {
+        None
+    }
+}
+
 /// A [`Numeric`] type that holds quotients: `f16`, `bf16`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a floating-point type nor a complex one",
@@ -63,6 +82,19 @@ impl<T: Numeric<Inexact = T>> Inexact for T {}
     note = "this is defined for Complex<f32> and Complex<f64>; `.cast::<Complex<f64>>()` makes one of them"
 )]
 pub trait ComplexNumber: Numeric<Inexact = Self> {}
+
+/// f16, bf16, f32 and f64. [`Number`] is implemented for all of them at once: so the float type of a literal, which is not known yet, is known to be its own
+/// [`Number::Float`].
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a type of number that this takes",
+    note = "arithmetic is defined for i8 to i64, u8 to u64, f16, bf16, f32 and f64; functions of floats for the last four",
+    note = "for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
+)]
+pub trait AnyFloat: Element<Storage = Self> + DevicePod + num_traits::Float + Into<f64> {
+    type OfParts: ComplexNumber;
+    fn rounded(value: f64) -> Self;
+}
 
 impl<T: AnyFloat> Numeric for T {
     type Inexact = T;

@@ -1,37 +1,9 @@
-//! Elements that count, and ranges of them.
+//! Ranges of numbers.
 
 use std::fmt::Display;
 
-use gpu_driver::DevicePod;
-
-use super::{ComplexNumber, Element, Float, Numeric};
+use super::{Float, Number, numeric::AnyFloat};
 use crate::{ArrayError, DType, Result};
-
-/// An element that one can calculate with: the integers and the floats, not `bool`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no number",
-    note = "arithmetic is defined for i8 to i64, u8 to u64, f16, bf16, f32 and f64; for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
-)]
-pub trait Number: Numeric<Real = Self, Inexact = <Self as Number>::Float> + PartialOrd {
-    /// The type of quotients and of the results of mathematical functions, as in NumPy: `f64` for integers, a float's own type.
-    type Float: Float;
-
-    /// How many values `start + i * step` lie before `stop`.
-    ///
-    /// # Errors
-    /// `Range` for a step of zero, for values that are not finite, and for more values than can be addressed.
-    fn range_len(start: Self, stop: Self, step: Self) -> Result<usize>;
-
-    /// `start + i * step`: integers wrap (they never do within a range), floats are computed in f64 and rounded once.
-    fn range_value(start: Self, step: Self, i: usize) -> Self;
-
-    /// `start` and `step` of floats as integers, where all of the `len` values are integers of 32 bits: a GPU converts these four times as fast as those of
-    /// 64 bits, and needs neither a product nor a sum of f64 for each.
-    #[doc(hidden)]
-    fn range_in_integers(_start: Self, _step: Self, _len: usize) -> Option<(i32, i32)> {
-        None
-    }
-}
 
 /// 2^53, up to which f64 counts by one.
 const COUNTED: f64 = 9_007_199_254_740_992.0;
@@ -61,19 +33,6 @@ macro_rules! integers {
             }
         }
     )*};
-}
-
-/// f16, bf16, f32 and f64. [`Number`] is implemented for all of them at once: so the float type of a literal, which is not known yet, is known to be its own
-/// [`Number::Float`].
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a type of number that this takes",
-    note = "arithmetic is defined for i8 to i64, u8 to u64, f16, bf16, f32 and f64; functions of floats for the last four",
-    note = "for masks there are `&`, `|`, `^`, `!` and `.cast::<i32>()`"
-)]
-pub trait AnyFloat: Element<Storage = Self> + DevicePod + num_traits::Float + Into<f64> {
-    type OfParts: ComplexNumber;
-    fn rounded(value: f64) -> Self;
 }
 
 impl AnyFloat for f32 {

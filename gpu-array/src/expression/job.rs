@@ -14,8 +14,8 @@
 //!    C++ structure, and the program instantiates the loop in `linear.cuh`, `strided.cuh`, `tiled.cuh` or `rows.cuh` for it.
 //! 6. `GeneratedKernel::launch` orders the launch with the home streams of all arrays.
 //!
-//! Reductions, scans and selections share steps 1 and 2. Then `device/lower.rs` gives them the structure's text, the leaves, the scalars and the
-//! key for a loop of their own.
+//! Reductions, scans and selections share steps 1 and 2. Then `graph/code/lowered.rs` gives them the leaves, the scalars and the key for a loop of
+//! their own, and `device/lower.rs` the structure's text. `resolve.rs` evaluates deferred operands between steps 2 and 3.
 
 use std::fmt;
 
@@ -25,12 +25,13 @@ use smallvec::SmallVec;
 
 use super::{
     device,
-    device::LoweredTarget,
-    graph::{Code, LeafMemory, Remaining, Value, assemble, assemble_into},
+    graph::{Code, LeafMemory, Lowered, LoweredTarget, Value, assemble, assemble_into},
     host,
+    resolve::Remaining,
 };
 use crate::{
     ArrayError, DType, Element, GpuArray, GpuViewMut, Result,
+    allocate::allocate,
     element::HostSliceMut,
     layout::{Layout, checked_len, dense_strides, in_sequence},
     shape::Strides,
@@ -109,7 +110,7 @@ impl<'a> Job<'a> {
     #[track_caller]
     pub(crate) fn new_device_array<T: Element, D: Dimension>(&self) -> Result<GpuArray<T, D>> {
         let layout = Layout::of(self.dim::<D>()?.set_f(self.fortran))?;
-        Ok(GpuArray::from_parts(device::allocate(self.stream()?, layout.len())?, layout))
+        Ok(GpuArray::from_parts(allocate(self.stream()?, layout.len())?, layout))
     }
 
     pub(crate) fn new_host_array<T: Element, D: Dimension>(&self) -> Result<Array<T, D>> {
@@ -142,6 +143,15 @@ impl<'a> Job<'a> {
             return remaining.run(&self.code, self.target(address, &strides, home), home);
         }
         device::run(&self.code, home, &addresses, &strides, 0)
+    }
+
+    /// Computes on the host into new arrays of [`Job::new_host_array`].
+    pub(crate) fn run_on_host(&self, targets: SmallVec<[Target<'_>; 2]>) -> Result<()> {
+        let slices = targets.into_iter().filter_map(|target| match target.0 {
+            TargetKind::Host(slice) => Some(slice),
+            TargetKind::Device { .. } => None,
+        });
+        host::evaluate(&self.code, slices.collect())
     }
 
     /// The new array of the one output.
@@ -206,6 +216,38 @@ pub(crate) fn evaluate_both_on_host<T: Element, U: Element>(code: &Code<'_>) -> 
     ];
     host::evaluate(code, targets)?;
     Ok((first, second))
+}
+
+impl Lowered<'_> {
+    /// The values as a new array on the host, where the arrays of the expression are.
+    ///
+    /// # Errors
+    /// `Operation` for another element type than the expression's, and for arrays on a device; `TooLarge`.
+    pub fn eval_on_host<T: Element>(&self) -> Result<ArrayD<T>> {
+        evaluate_on_host(&self.0)
+    }
+
+    /// The values of both outputs as new arrays on the host, in one pass.
+    ///
+    /// # Errors
+    /// As [`Lowered::eval_on_host`]; `Operation` for an expression without a second output.
+    pub fn eval_both_on_host<T: Element, U: Element>(&self) -> Result<(ArrayD<T>, ArrayD<U>)> {
+        evaluate_both_on_host(&self.0)
+    }
+
+    /// The values as a new array in C order, whose home is `home`. Does not wait.
+    ///
+    /// # Errors
+    /// `Operation` for another element type than the expression's; `TooLarge`, `TooManyArguments`, `TooManyOperations`; the driver's.
+    pub fn eval_on_device<T: Element>(&self, home: &Stream) -> Result<GpuArray<T, IxDyn>> {
+        if self.dtype() != T::DTYPE {
+            return Err(ArrayError::Operation { name: "eval_on_device", dtype: self.dtype() });
+        }
+        let shape = self.shape();
+        let memory = allocate::<T::Storage>(home, checked_len(shape)?)?;
+        device::run(&self.0, home, &[memory.as_raw()], &dense_strides(shape, false), 0)?;
+        GpuArray::from_storage(memory, IxDyn(shape))
+    }
 }
 
 /// Bytes from which on a system may refuse.

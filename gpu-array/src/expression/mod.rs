@@ -59,30 +59,35 @@
 //! fit into 4096 bytes of parameters; beyond, `eval` is an error. The CPU has no limit.
 //!
 //! # Modules
-//! `syntax` has the types, operators and functions by which users write expressions. `graph` has the values behind them without their types, and
-//! the steps into which they are assembled. `host` and `device` evaluate steps. `job` lies between: it allocates results and starts an evaluator.
+//! Each of these uses only those before it. `graph` has values without their types, and the steps into which they are assembled. `host` and `device`
+//! evaluate steps. `resolve` evaluates the [deferred] operands that come before, and `job` all of it: it allocates results and starts an evaluator.
+//! `operand` has operands of kernels that take neighbours only. `syntax` has the types, operators and functions by which users write expressions.
 
 pub(crate) mod device;
 pub(crate) mod graph;
 mod host;
 pub(crate) mod job;
 pub(crate) mod operand;
-mod samples;
+mod resolve;
+pub(crate) mod samples;
 mod syntax;
 
 pub use crate::layout::checked_len;
 pub use crate::put::{PutOperation, put_combine};
+pub use crate::registry::KERNELS;
 pub use device::{
-    Assembled, AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, Lowered, LoweredLeaf,
-    LoweredTarget, MAX_AXES, PACKED, PACKS, Ready, STRIDED, divisor, loop_program, pack_bytes,
+    AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, MAX_AXES, PACKED, PACKS, STRIDED,
+    divisor, loop_program, pack_bytes,
 };
-pub use graph::{Around, Chain, Deferred, Evaluated, Source, Stage, Within, deferred};
-pub use samples::KERNELS;
-pub(crate) use syntax::INTERNAL;
+pub use graph::{
+    Around, Assembled, Chain, Deferred, Evaluated, Lowered, LoweredLeaf, LoweredTarget, Source, Stage, Within,
+};
+pub use resolve::Ready;
 pub(crate) use syntax::as_i64;
 pub use syntax::{
     ArrayMut, Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs,
-    Values, arange, complex, constant, diag, diff, diff_n, eval_all, eye, eye_of, flip, gather, host, host_owned,
-    index, indices_as_i64, linspace, linspace_without_end, outer, pad, precompile, promoted, ravel_multi_index, repeat,
-    roll, source, take, take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
+    Values, arange, complex, constant, deferred, diag, diff, diff_n, eval_all, eye, eye_of, flip, gather, host,
+    host_owned, index, indices_as_i64, linspace, linspace_without_end, outer, pad, precompile, promoted,
+    ravel_multi_index, repeat, roll, source, take, take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
 };
+pub(crate) use syntax::{INTERNAL, Internal};

@@ -3,8 +3,8 @@
 use gpu_driver::Stream;
 use ndarray::IxDyn;
 
-use super::{device, graph::Value, job};
-use crate::{Element, GpuArray, Result, layout::Layout, layout::in_sequence};
+use super::{graph::Value, job};
+use crate::{Element, GpuArray, Result, allocate::allocate, layout::Layout, layout::in_sequence};
 
 /// The elements of a value in device memory, in C order and without gaps.
 pub(crate) struct DenseOperand<'v, T: Element> {
@@ -32,7 +32,7 @@ impl<'v, T: Element> DenseOperand<'v, T> {
         }
         let (shape, step) = if matches!(value, Value::Scalar(..)) { (&[][..], 0) } else { (shape, 1) };
         let layout = Layout::c(IxDyn(shape))?;
-        let mut computed = GpuArray::from_parts(device::allocate(stream, layout.len())?, layout);
+        let mut computed = GpuArray::from_parts(allocate(stream, layout.len())?, layout);
         job::assign(&computed.view_mut(), value)?;
         let address = computed.data().as_raw();
         Ok(Self { address, home: None, computed: Some(computed), step })

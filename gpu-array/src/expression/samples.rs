@@ -1,6 +1,4 @@
-//! Samples of expressions, for checks without a device.
-
-use std::sync::LazyLock;
+//! Samples of expressions, for checks without a device: the kernels that run are made from the same texts.
 
 use gpu_driver::{Arch, Registry};
 use ndarray::{Array1, ArrayD, Axis, IxDyn};
@@ -13,15 +11,12 @@ use super::{
     graph::{Code, assemble},
     syntax::{Expr, Host, Outside, constant, host, index, roll, take, take_axis, where_},
 };
-use crate::{Complex, Element, bf16, concatenate, f16, put};
+use crate::{Complex, Element, bf16, f16};
 
-/// Kernels of expressions, one of each kind, those that join arrays, and those that write at computed places.
-///
-/// The project's checks compile them for every architecture and record their resources. Kernels that run are made from the same texts.
-pub static KERNELS: LazyLock<Registry> = LazyLock::new(|| {
-    let samples = Samples(Registry::new("gpu-array"));
-    put::with_samples(concatenate::with_samples(samples.arithmetic().copies().functions().complex().halves().0))
-});
+/// Adds samples of the kernels, one of each kind.
+pub(crate) fn with_samples(registry: Registry) -> Registry {
+    Samples(registry).arithmetic().copies().functions().complex().halves().0
+}
 
 struct Samples(Registry);
 

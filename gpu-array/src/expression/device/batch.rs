@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::{
     Key, SPACE,
     axes::Axes,
-    check, check_words,
+    check_words,
     plan::{self, LaunchTarget},
     text::Text,
     write_key,
@@ -29,7 +29,7 @@ impl<'h> Batch<'h> {
     /// Adds the kernel that computes `code` into a new array of these strides, unless it is there already.
     pub(crate) fn add(&mut self, code: &Code<'_>, strides: &Strides) -> Result<()> {
         let Some(mut axes) = Axes::of(code, strides, 0) else { return Ok(()) };
-        check(code, self.home)?;
+        code.check_kernel(self.home)?;
         let device = self.home.device();
         // New arrays are aligned.
         let addresses: SmallVec<[u64; 2]> = SmallVec::from_elem(0, code.outputs.len());

@@ -1,8 +1,5 @@
 //! Expressions on a GPU: the loop, its text, its words, its launch.
-#![expect(
-    unsafe_code,
-    reason = "one block for the launch of a generated kernel, one for memory that it fills before anyone reads it"
-)]
+#![expect(unsafe_code, reason = "the launch of a generated kernel")]
 
 mod axes;
 mod batch;
@@ -11,13 +8,13 @@ mod pack_text;
 mod params;
 mod plan;
 pub(super) mod policy;
+mod step_text;
 pub(super) mod text;
 
-use gpu_driver::{Device, DevicePod, DeviceVec, KernelSpace, PARAMETER_BYTES, Program, Stream};
+use gpu_driver::{KernelSpace, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
 pub(crate) use batch::Batch;
-pub use lower::{Assembled, Lowered, LoweredLeaf, LoweredTarget, Ready};
 pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, STRIDED, divisor};
 pub use plan::pack_bytes;
 pub use text::{COMPLEX_HEADERS, HALF_HEADERS, HEADERS, PACKS, loop_program};
@@ -28,7 +25,7 @@ use self::{
     policy::{Loop, Policy},
     text::Text,
 };
-use super::graph::{Code, LeafMemory};
+use super::graph::Code;
 use crate::{ArrayError, Result, shape::Strides};
 
 /// The keys of expressions' kernels.
@@ -36,18 +33,10 @@ static SPACE: KernelSpace = KernelSpace::new();
 
 type Key = SmallVec<[u64; 64]>;
 
-/// Allocates memory without initialising it. The next kernel writes every element.
-#[track_caller]
-pub(crate) fn allocate<T: DevicePod>(stream: &Stream, len: usize) -> Result<DeviceVec<T>> {
-    // SAFETY: it is the output of an expression, which has a value for each element, or of joined or copied arrays, which have one; if a launch
-    // or a copy fails it is dropped unread.
-    Ok(unsafe { DeviceVec::uninitialized(stream, len)? })
-}
-
 /// Computes the outputs of `code` into elements at `addresses`, all with the same strides, in the order of `stream`. Does not wait.
 pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: &Strides, offset: isize) -> Result<()> {
     let Some(mut axes) = Axes::of(code, strides, offset) else { return Ok(()) };
-    check(code, stream)?;
+    code.check_kernel(stream)?;
     let target = LaunchTarget::of(code, addresses);
     let (which, policy) = plan::choose(code, &mut axes, &target, stream.device().arch());
     check_words(code, which)?;
@@ -73,28 +62,6 @@ pub(crate) fn run(code: &Code<'_>, stream: &Stream, addresses: &[u64], strides: 
 fn check_words(code: &Code<'_>, which: Loop) -> Result<()> {
     let got = plan::words(code, which) * size_of::<u64>();
     if got > PARAMETER_BYTES { Err(ArrayError::TooManyArguments { limit: PARAMETER_BYTES, got }) } else { Ok(()) }
-}
-
-/// Checks that a code can become a kernel on the stream's device.
-pub(crate) fn check(code: &Code<'_>, stream: &Stream) -> Result<()> {
-    code.check_steps()?;
-    let device = stream.device();
-    let other =
-        |memory: &LeafMemory<'_>| memory.home().map(Stream::device).filter(|&home| home != device).map(Device::ordinal);
-    let refused = |right_device, right| {
-        Err(ArrayError::Devices { left: "the result".to_owned(), left_device: device.ordinal(), right, right_device })
-    };
-    for leaf in &code.leaves {
-        if let Some(ordinal) = other(&leaf.memory) {
-            return refused(ordinal, format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice()));
-        }
-    }
-    for table in &code.tables {
-        if let Some(ordinal) = other(&table.memory) {
-            return refused(ordinal, format!("an array of {} read at computed places", table.dtype));
-        }
-    }
-    Ok(())
 }
 
 /// Writes everything that the text of a kernel depends on.

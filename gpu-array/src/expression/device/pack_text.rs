@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::text::{SourcePlaces, value};
+use super::step_text::{SourcePlaces, value};
 use crate::{
     DType,
     expression::graph::{Code, Op, Step},

@@ -9,8 +9,9 @@ use super::{
     params::PARAMS,
     plan::{check_text, extra},
     policy::{Loop, Policy},
+    step_text::{SourcePlaces, value},
 };
-use crate::expression::graph::{Code, LeafMemory, Op, Step};
+use crate::expression::graph::{Code, LeafMemory};
 
 /// Packs of neighbours that a thread loads and stores at once. The header needs no other than the prelude.
 pub const PACKS: Header = Header { name: "packs.cuh", text: include_str!("packs.cuh") };
@@ -120,12 +121,6 @@ pub fn loop_program(name: &str, text: String) -> Program {
     Program::new(name, text).option("-default-device").minimal().overlapping()
 }
 
-/// The function of a cast.
-fn cast_name(code: &Code<'_>, step: &Step) -> &'static str {
-    let is_complex = step.dtype.is_complex() || code.steps[step.args[0] as usize].dtype.is_complex();
-    if is_complex { "complex_cast" } else { "cast" }
-}
-
 /// The structure of an expression, as `loop.cuh` describes it. `same`: the leaves that have one value for all places of a row, as bits.
 pub(crate) fn functor(code: &Code<'_>, name: &str, same: u64) -> String {
     let leaves = code.leaves.iter().map(|leaf| match leaf.memory {
@@ -156,46 +151,4 @@ pub(crate) fn functor(code: &Code<'_>, name: &str, same: u64) -> String {
         text += &apply_packs(code, &places, same);
     }
     text + "};\n"
-}
-
-/// Index of each source's first word among the extra words.
-pub(super) struct SourcePlaces(Vec<usize>);
-
-impl SourcePlaces {
-    fn of(code: &Code<'_>) -> Self {
-        let mut next = code.tables.len();
-        let start = |words: usize| {
-            next += words;
-            next - words
-        };
-        Self(code.sources.iter().map(|source| source.words().len()).map(start).collect())
-    }
-}
-
-/// The value of a step. `x` names the values of the leaves, `lane` one of each; `operand` names the value of an earlier step.
-pub(super) fn value(
-    code: &Code<'_>,
-    step: &Step,
-    places: &SourcePlaces,
-    (x, lane): (&str, &str),
-    operand: &dyn Fn(u32) -> String,
-) -> String {
-    let dtype = step.dtype.cuda_name();
-    let [a, b, c] = step.args;
-    match step.op {
-        Op::Leaf => format!("gpu::get<{a}>({x}){lane}"),
-        Op::Index => format!("gpu::get<{a}>({x}){lane}.value"),
-        Op::Scalar => format!("gpu::word_as<{dtype}>(scalars[{a}])"),
-        Op::Copy => operand(a),
-        Op::Cast => format!("gpu::{}<{dtype}>({})", cast_name(code, step), operand(a)),
-        Op::Gather => format!("gpu::take<{dtype}>(extra[{a}], {}, {})", operand(b), operand(c)),
-        Op::Source => {
-            let (source, start) = (&code.sources[a as usize], places.0[a as usize]);
-            format!("{}(extra + {start}, uint64_t({}))", source.function(), operand(b))
-        }
-        op => {
-            let operands: Vec<String> = step.args[op.operands()].iter().map(|&arg| operand(arg)).collect();
-            format!("gpu::{}({})", op.name(), operands.join(", "))
-        }
-    }
 }

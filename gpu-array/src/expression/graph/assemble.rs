@@ -5,15 +5,17 @@ use std::{collections::HashMap, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{
-    code::{Code, Step},
-    leaf::{Leaf, LeafMemory},
-    node::NodeRef,
+    code::{
+        Code, LeafMemory, Step,
+        leaf::Leaf,
+        lowered::{Assembled, Lowered},
+    },
     op::Op,
-    value::{NodeKind, Value},
+    value::{NodeKind, Value, node::NodeRef},
 };
 use crate::{
     ArrayError, DType, Result,
-    layout::{broadcast, broadcast_strides, dense_strides},
+    layout::{broadcast, broadcast_strides, checked_len, dense_strides},
     shape::{Shape, Strides},
 };
 
@@ -143,6 +145,20 @@ pub(crate) fn assemble_into<'a>(code: &mut Code<'a>, root: &Value<'a>, shape: &[
     assembler.finish(shape)
 }
 
+impl<'a> Assembled<'a> {
+    /// The steps of values of one shape, in a shape of `rank` axes at least.
+    pub(crate) fn of(values: &[&Value<'a>], rank: usize) -> Result<Self> {
+        let mut code = Box::<Code<'_>>::default();
+        assemble(&mut code, values, rank)?;
+        checked_len(&code.shape)?;
+        code.check_steps()?;
+        if let Some(stream) = code.homes().next() {
+            code.check_kernel(stream)?;
+        }
+        Ok(Self(Lowered(code)))
+    }
+}
+
 impl<'c, 'a> Assembler<'c, 'a> {
     fn new(code: &'c mut Code<'a>) -> Self {
         Self {
@@ -259,7 +275,7 @@ impl<'c, 'a> Assembler<'c, 'a> {
             }
             NodeKind::Deferred(value) => {
                 let (shape, strides) = (value.shape.clone(), dense_strides(&value.shape, false));
-                let memory = LeafMemory::Deferred(node.clone());
+                let memory = LeafMemory::Deferred(value.clone());
                 self.leaf(&Leaf { memory, dtype: node.dtype, offset: 0, shape, strides })
             }
             NodeKind::Failed(error) => return Err((**error).clone()),

@@ -1,14 +1,28 @@
-//! Expressions as a list of steps, which both evaluators run.
+//! Expressions as a list of steps, which both evaluators run, and the memory that they read.
+//!
+//! That memory may be the result of a computation whose operands are expressions again, so `code/deferred.rs` is a part of this module, and so
+//! is `code/lowered.rs` with the form in which it takes them.
 
-use gpu_driver::Stream;
+pub(super) mod deferred;
+pub(super) mod leaf;
+pub(super) mod lowered;
+
+use std::{fmt, sync::Arc};
+
+use gpu_driver::{Device, Stream};
 use smallvec::SmallVec;
 
-use super::{
-    leaf::{Leaf, LeafMemory, TakeTable},
-    op::Op,
-    source::AnySource,
+use self::{
+    deferred::DeferredValue,
+    leaf::{Leaf, TakeTable},
 };
-use crate::{ArrayError, DType, Result, shape::Shape};
+use super::{op::Op, source::AnySource};
+use crate::{
+    ArrayError, DType, Result,
+    element::{HostView, OwnedHost},
+    pending::Pending,
+    shape::Shape,
+};
 
 /// The most operations of a kernel. Beyond it, compiling takes seconds.
 pub(crate) const MOST_OPERATIONS: usize = 4096;
@@ -44,7 +58,34 @@ pub(crate) struct Code<'a> {
     pub(crate) shape: Shape,
 }
 
-impl Code<'_> {
+/// The memory that has the elements of a leaf.
+#[derive(Clone, Debug)]
+pub(crate) enum LeafMemory<'a> {
+    /// A buffer in device memory.
+    Device { address: u64, home: &'a Stream, pending: Option<&'a Pending> },
+    /// A buffer in device memory that the expressions which read it own. It goes with the last of them, in the order of its home.
+    OwnedDevice(Arc<dyn OwnedBuffer>),
+    /// An array in host memory; its first element (by index, not by address) is element 0.
+    Host(HostView<'a>),
+    /// An array in host memory that the expressions which read it own.
+    OwnedHost(OwnedHost),
+    /// The result of a computation that comes before the kernel or pass, in C order. [`Code::resolve`] puts it in place of this.
+    Deferred(Arc<DeferredValue<'a>>),
+    /// Nowhere: the values are the offsets themselves ([`Op::Index`]).
+    Nowhere,
+}
+
+/// The buffer of an array that an expression owns.
+pub(crate) trait OwnedBuffer: fmt::Debug + Send + Sync {
+    /// Its address.
+    fn address(&self) -> u64;
+    /// The stream that orders it.
+    fn home(&self) -> &Stream;
+    /// The error that an operator on the array could not return.
+    fn pending(&self) -> &Pending;
+}
+
+impl<'a> Code<'a> {
     /// The streams of the arrays in device memory, in order and with repetitions.
     pub(crate) fn homes(&self) -> impl Iterator<Item = &Stream> {
         self.memories().filter_map(LeafMemory::home)
@@ -68,6 +109,34 @@ impl Code<'_> {
         let got = if steps > MOST_STEPS { got.max(steps / 4 + 1) } else { got };
         if got > MOST_OPERATIONS {
             return Err(ArrayError::TooManyOperations { limit: MOST_OPERATIONS, got });
+        }
+        Ok(())
+    }
+
+    /// Checks that it can become a kernel on the stream's device.
+    pub(crate) fn check_kernel(&self, stream: &Stream) -> Result<()> {
+        self.check_steps()?;
+        let device = stream.device();
+        let other = |memory: &LeafMemory<'_>| {
+            memory.home().map(Stream::device).filter(|&home| home != device).map(Device::ordinal)
+        };
+        let refused = |right_device, right| {
+            Err(ArrayError::Devices {
+                left: "the result".to_owned(),
+                left_device: device.ordinal(),
+                right,
+                right_device,
+            })
+        };
+        for leaf in &self.leaves {
+            if let Some(ordinal) = other(&leaf.memory) {
+                return refused(ordinal, format!("an array of {} with shape {:?}", leaf.dtype, leaf.shape.as_slice()));
+            }
+        }
+        for table in &self.tables {
+            if let Some(ordinal) = other(&table.memory) {
+                return refused(ordinal, format!("an array of {} read at computed places", table.dtype));
+            }
         }
         Ok(())
     }
@@ -100,6 +169,102 @@ impl Code<'_> {
                 key.extend([text.as_ptr() as u64, text.len() as u64]);
             }
             key.extend([source.words().len() as u64]);
+        }
+    }
+
+    /// Whether it reads values that have not been computed.
+    pub(crate) fn has_deferred(&self) -> bool {
+        self.leaves.iter().any(|leaf| matches!(leaf.memory, LeafMemory::Deferred(_)))
+    }
+
+    /// The deferred values that it reads.
+    pub(crate) fn deferred(&self) -> impl Iterator<Item = &Arc<DeferredValue<'a>>> {
+        self.leaves.iter().filter_map(|leaf| match &leaf.memory {
+            LeafMemory::Deferred(value) => Some(value),
+            _ => None,
+        })
+    }
+
+    /// Whether both compute the same values from the same arrays.
+    pub(crate) fn same_as(&self, other: &Code<'_>) -> bool {
+        let words = |code: &Code<'_>| code.sources.iter().map(|source| source.words().to_vec()).collect::<Vec<_>>();
+        self.shape == other.shape
+            && self.scalars == other.scalars
+            && self.key() == other.key()
+            && words(self) == words(other)
+            && self.leaves.len() == other.leaves.len()
+            && self.tables.len() == other.tables.len()
+            && self.leaves.iter().zip(&other.leaves).all(|(a, b)| a.reads_as(b))
+            && self
+                .tables
+                .iter()
+                .zip(&other.tables)
+                .all(|(a, b)| (a.dtype, a.offset) == (b.dtype, b.offset) && a.memory.same_as(&b.memory))
+    }
+}
+
+impl LeafMemory<'_> {
+    /// The address of a buffer in device memory.
+    fn device_address(&self) -> Option<u64> {
+        match self {
+            Self::Device { address, .. } => Some(*address),
+            Self::OwnedDevice(buffer) => Some(buffer.address()),
+            _ => None,
+        }
+    }
+
+    /// The address of an array in host memory.
+    fn host_address(&self) -> Option<usize> {
+        match self {
+            Self::Host(view) => Some(view.address()),
+            Self::OwnedHost(array) => Some(array.view().address()),
+            _ => None,
+        }
+    }
+
+    /// Whether it is in device memory.
+    pub(crate) fn is_on_device(&self) -> bool {
+        self.device_address().is_some()
+    }
+
+    /// The stream that orders it.
+    pub(crate) fn home(&self) -> Option<&Stream> {
+        match self {
+            Self::Device { home, .. } => Some(home),
+            Self::OwnedDevice(buffer) => Some(buffer.home()),
+            Self::Deferred(value) => value.home(),
+            _ => None,
+        }
+    }
+
+    /// Reports the error that an operator on the array could not return.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self {
+            Self::Device { pending: Some(pending), .. } => pending.check(),
+            Self::OwnedDevice(buffer) => buffer.pending().check(),
+            Self::Deferred(value) => value.check(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The address in device memory of the element at an offset; outside device memory the offset itself.
+    pub(crate) fn address(&self, offset: isize, dtype: DType) -> u64 {
+        match self.device_address() {
+            Some(address) => address.wrapping_add_signed((offset * dtype.bytes() as isize) as i64),
+            None => offset as u64,
+        }
+    }
+
+    /// Whether both begin at one place of one memory, or are the result of one computation.
+    pub(crate) fn same_as(&self, other: &LeafMemory<'_>) -> bool {
+        if let Self::Deferred(value) = self
+            && let LeafMemory::Deferred(other) = other
+        {
+            return value.same_as(other);
+        }
+        match (self.device_address(), other.device_address()) {
+            (None, None) => self.host_address().is_some() && self.host_address() == other.host_address(),
+            (a, b) => a == b,
         }
     }
 }

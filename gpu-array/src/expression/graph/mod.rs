@@ -1,35 +1,36 @@
-//! Values without their types: the graph that operators build, and the steps into which it is assembled.
+//! Values without their types: the graph that operators build, and the steps into which it is assembled. Nothing here computes.
 //!
-//! `value.rs` has the graph, whose nodes are operations (`op.rs`) with operands: other nodes, arrays (`leaf.rs`) or sources (`source.rs`). `node.rs`
-//! has the references to nodes.
-//! `deferred.rs` has computations that come before an expression's own, `around.rs` the expressions that one of them may evaluate itself,
-//! `chain.rs` those that a launch evaluates together with the reductions of rows in them.
-//! `assemble.rs` makes of it a list of steps in single assignment (`code.rs`), with one shape for all and a key.
+//! `value.rs` has the graph, whose nodes (`value/node.rs`) are operations (`op.rs`) with operands: other nodes, arrays or sources (`source.rs`).
+//! `assemble.rs` makes of it a list of steps in single assignment (`code.rs`), with one shape for all and a key. A code reads arrays
+//! (`code/leaf.rs`). `code/lowered.rs` has it for loops of other crates.
+//!
+//! `code/deferred.rs` has computations that come before an expression's own, and whose operands are codes; `code/deferred/around.rs` the expressions
+//! that one of them may evaluate itself, `code/deferred/chain.rs` those that a launch evaluates together with the reductions of rows in them.
 
-mod around;
 mod assemble;
-mod chain;
 mod code;
-mod deferred;
-mod leaf;
-mod node;
 mod op;
 mod source;
 mod value;
 
-pub(crate) use deferred::Remaining;
+pub use code::{
+    deferred::{
+        Deferred, Evaluated,
+        around::{Around, Within},
+        chain::{Chain, Stage},
+    },
+    lowered::{Assembled, Lowered, LoweredLeaf, LoweredTarget},
+};
 #[cfg(test)]
 pub(crate) use source::ErasedSource;
 pub use source::Source;
-pub use {
-    around::{Around, Within},
-    chain::{Chain, Stage},
-    deferred::{Deferred, Evaluated, deferred},
-};
 pub(crate) use {
     assemble::{assemble, assemble_into},
-    code::{Code, MOST_OPERATIONS, Step},
-    leaf::{Leaf, LeafMemory, OwnedBuffer, TakeTable},
+    code::{
+        Code, LeafMemory, MOST_OPERATIONS, OwnedBuffer, Step,
+        deferred::{DeferredValue, chain::Links},
+        leaf::{Leaf, TakeTable},
+    },
     op::Op,
     source::erased,
     value::{NodeKind, Value},

@@ -1,13 +1,17 @@
 //! The graph that operators build.
 
+pub(super) mod node;
+
 use std::{fmt, sync::Arc};
 
 use smallvec::SmallVec;
 
+use self::node::NodeRef;
 use super::{
-    deferred::DeferredValue,
-    leaf::{Leaf, TakeTable},
-    node::NodeRef,
+    code::{
+        deferred::DeferredValue,
+        leaf::{Leaf, TakeTable},
+    },
     op::Op,
     source::AnySource,
 };
@@ -52,7 +56,7 @@ pub(crate) enum NodeKind<'a> {
     /// The values of a source at computed places.
     Source(AnySource),
     /// The result of a computation that comes before.
-    Deferred(Box<DeferredValue<'a>>),
+    Deferred(Arc<DeferredValue<'a>>),
     /// A mistake in building, told when the expression is evaluated.
     Failed(Box<ArrayError>),
 }

@@ -8,8 +8,7 @@ use super::expr::{Backend, Expr, INTERNAL, IntoExpr};
 use crate::{
     ArrayError, Element, GpuArray, Result,
     expression::{
-        device::{Assembled, Lowered},
-        graph::Value,
+        graph::{Assembled, Lowered, Value},
         job::Job,
     },
 };

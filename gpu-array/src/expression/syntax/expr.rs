@@ -1,20 +1,16 @@
-//! Expressions as the compiler sees them: element type, rank, place; the types that become one; where they are evaluated.
+//! Expressions as the compiler sees them: element type, rank, place; the types that become one. `expr/backend.rs` has the places.
 
-use std::{
-    fmt::{self, Debug},
-    marker::PhantomData,
-};
+mod backend;
 
-use ndarray::{Axis, Dimension};
-use smallvec::SmallVec;
+use std::{fmt, marker::PhantomData};
 
-use super::array_mut::ArrayMut;
+use ndarray::Dimension;
+
+pub use self::backend::{ArrayMut, Backend, Gpu, Host};
+pub(crate) use self::backend::{INTERNAL, Internal};
 use crate::{
     DType, Element, Result,
-    expression::{
-        graph::{Code, Op, Value, assemble},
-        job::{Job, Target},
-    },
+    expression::graph::{Code, Op, Value, assemble},
 };
 
 /// A value at each place of an array that does not exist yet: operators and functions on arrays, views, scalars and other expressions build
@@ -243,89 +239,3 @@ impl fmt::Debug for Operand<'_> {
         write!(f, "{}", self.0)
     }
 }
-
-/// A place of arrays: [`Gpu`] or [`Host`]. A function that is generic over it works on either.
-///
-/// ```
-/// use gpu_array::{Result, expression::{Expr, Host, Backend}};
-/// use ndarray::{Array1, Ix1, array};
-/// fn smooth_step<P: Backend>(x: &P::Owned<f64, Ix1>) -> Result<P::Owned<f64, Ix1>> {
-///     let t = P::expr(x).clamp(0.0, 1.0);
-///     (&t * &t * (3.0 - 2.0 * &t)).eval()
-/// }
-/// let x: Array1<f64> = array![-1.0, 0.5, 2.0];
-/// assert_eq!(smooth_step::<Host>(&x)?, array![0.0, 0.5, 1.0]);
-/// # Ok::<(), gpu_array::ArrayError>(())
-/// ```
-pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
-    /// An owned array there, which [`ArrayMut`] writes to.
-    type Owned<T: Element, D: Dimension>: ArrayMut<T, D, Backend = Self>;
-    /// A mutable view of an array there: [`GpuViewMut`](crate::GpuViewMut), or ndarray's.
-    type ViewMut<'t, T: Element + 't, D: Dimension + 't>: ArrayMut<T, D, Backend = Self>;
-
-    /// An array as an expression.
-    fn expr<T: Element, D: Dimension>(array: &Self::Owned<T, D>) -> Expr<'_, T, D, Self>;
-
-    /// An array as an expression that owns it, and keeps it for as long as an expression reads it.
-    ///
-    /// ```
-    /// use gpu_array::{Result, expression::{Expr, Host, Backend}};
-    /// use ndarray::{Array1, Ix1, array};
-    /// fn centred<P: Backend>(x: P::Owned<f64, Ix1>, middle: f64) -> Expr<'static, f64, Ix1, P> {
-    ///     P::owned_expr(x) - middle
-    /// }
-    /// let x: Array1<f64> = array![1.0, 2.0];
-    /// assert_eq!(centred::<Host>(x, 1.5).eval()?, array![-0.5, 0.5]);
-    /// # Ok::<(), gpu_array::ArrayError>(())
-    /// ```
-    fn owned_expr<T: Element, D: Dimension>(array: Self::Owned<T, D>) -> Expr<'static, T, D, Self>;
-
-    #[doc(hidden)]
-    fn resolve(job: &mut Job<'_>, internal: Internal) -> Result<()>;
-
-    #[doc(hidden)]
-    #[track_caller]
-    fn allocate<T: Element, D: Dimension>(job: &Job<'_>, internal: Internal) -> Result<Self::Owned<T, D>>;
-
-    #[doc(hidden)]
-    fn target<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, internal: Internal) -> Target<'_>;
-
-    #[doc(hidden)]
-    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, internal: Internal) -> Result<()>;
-
-    /// The arrays one after the other, which have one rank.
-    #[doc(hidden)]
-    #[track_caller]
-    fn join<T: Element, D: Dimension>(
-        op: &'static str,
-        axis: Axis,
-        arrays: &[Expr<'_, T, D, Self>],
-        internal: Internal,
-    ) -> Result<Self::Owned<T, D>>;
-}
-
-pub(super) mod sealed {
-    pub trait SealedBackend {}
-    impl SealedBackend for super::Gpu {}
-    impl SealedBackend for super::Host {}
-
-    /// A value that only this crate can make: methods of public traits that take one cannot be called from elsewhere.
-    ///
-    /// ```compile_fail,E0603
-    /// use gpu_array::expression::syntax::expr::Internal;
-    /// ```
-    #[derive(Clone, Copy, Debug)]
-    pub struct Internal(pub(in crate::expression) ());
-}
-pub(super) use sealed::Internal;
-
-/// The value of [`Internal`].
-pub(crate) const INTERNAL: Internal = Internal(());
-
-/// Arrays are in the memory of a GPU (or of the emulated device): [`GpuArray`](crate::GpuArray).
-#[derive(Clone, Copy, Debug)]
-pub struct Gpu;
-
-/// Arrays are in the memory of the host: ndarray's [`Array`](ndarray::Array).
-#[derive(Clone, Copy, Debug)]
-pub struct Host;

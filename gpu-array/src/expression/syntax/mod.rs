@@ -1,14 +1,14 @@
 //! The types, operators and functions by which users write expressions.
 //!
 //! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `scalars.rs`, `functions.rs`, `math.rs`, `make.rs`, `matrices.rs`,
-//! `along.rs` and `unravel.rs` build larger ones of them; `views.rs` has those of parts of arrays.
-//! `evaluate.rs`, `assign.rs`, `array_mut.rs` and `precompile.rs` hand them over to the evaluators of a backend (`backend.rs`).
+//! `along.rs` and `unravel.rs` build larger ones of them; `views.rs` has those of parts of arrays, `deferred.rs` those of computations
+//! of other crates.
+//! `evaluate.rs`, `assign.rs` and `precompile.rs` hand them over to the evaluators of a backend (`expr/backend.rs`).
 
 mod along;
-mod array_mut;
 mod arrays;
 mod assign;
-mod backend;
+mod deferred;
 mod evaluate;
 mod expr;
 mod functions;
@@ -22,11 +22,11 @@ mod unravel;
 mod views;
 
 pub use along::{take_along_axis, take_axis};
-pub use array_mut::ArrayMut;
 pub use arrays::{constant, host, host_owned};
+pub use deferred::deferred;
 pub use evaluate::{Values, eval_all};
-pub(crate) use expr::INTERNAL;
-pub use expr::{Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, OwnedRhs, Rhs};
+pub use expr::{ArrayMut, Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, OwnedRhs, Rhs};
+pub(crate) use expr::{INTERNAL, Internal};
 pub use functions::{complex, where_};
 pub(crate) use make::as_i64;
 pub use make::{

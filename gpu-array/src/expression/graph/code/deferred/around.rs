@@ -1,9 +1,12 @@
 //! Expressions that a deferred computation may evaluate around its result, in its own launch: the seam for epilogues of matrix products.
 
-use super::{deferred::Evaluated, op::Op};
+use super::Evaluated;
 use crate::{
     DType,
-    expression::device::{Lowered, LoweredTarget},
+    expression::graph::{
+        code::lowered::{Lowered, LoweredTarget},
+        op::Op,
+    },
 };
 
 /// The expression around the result of a [`Deferred`](super::Deferred) computation, and the array that its values go to.

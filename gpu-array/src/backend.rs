@@ -1,16 +1,12 @@
-//! The two places where arrays are and expressions are evaluated.
+//! The two places where arrays are, expressions are evaluated and arrays are joined.
 
 use ndarray::{Array, ArrayViewMut, Axis, Dimension};
 use smallvec::SmallVec;
 
-use super::{
-    arrays::{host, host_owned},
-    expr::{Backend, Expr, Gpu, Host, Internal},
-};
 use crate::{
     Element, GpuArray, GpuViewMut, Result, concatenate,
     expression::{
-        host::evaluate,
+        Backend, Expr, Gpu, Host, Internal, host, host_owned,
         job::{Job, Target, TargetKind},
     },
 };
@@ -82,11 +78,7 @@ impl Backend for Host {
     }
 
     fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, _: Internal) -> Result<()> {
-        let slices = targets.into_iter().filter_map(|target| match target.0 {
-            TargetKind::Host(slice) => Some(slice),
-            TargetKind::Device { .. } => None,
-        });
-        evaluate(&job.code, slices.collect())
+        job.run_on_host(targets)
     }
 
     fn join<T: Element, D: Dimension>(

@@ -6,8 +6,7 @@
 
 use std::{fmt, marker::PhantomData, ops::Deref, sync::Arc};
 
-use super::value::Node;
-use crate::expression::device::Assembled;
+use super::Node;
 
 /// A node that several values refer to. A clone is another reference to the same node.
 ///
@@ -41,27 +40,6 @@ impl<'a> NodeRef<'a> {
     /// The node, if no other value refers to it.
     pub(super) fn into_inner(self) -> Option<Node<'a>> {
         Arc::into_inner(self.node)
-    }
-}
-
-/// The operands of a deferred value, each assembled. As [`NodeRef`], it does not use the arrays that `'a` borrows when it is dropped.
-pub(crate) struct Operands<'a> {
-    /// The source, of the lifetime `'a`, which only this type knows under the other one.
-    assembled: Vec<Assembled<'static>>,
-    _borrowed: PhantomData<&'a ()>,
-}
-
-impl<'a> Operands<'a> {
-    pub(crate) fn new(operands: Vec<Assembled<'a>>) -> Self {
-        // SAFETY: as in `NodeRef::new`. `get` gives them out under `'a` or less, to read; they have no interior that could be changed through a
-        // shared reference.
-        let assembled = unsafe { std::mem::transmute::<Vec<Assembled<'a>>, Vec<Assembled<'static>>>(operands) };
-        Self { assembled, _borrowed: PhantomData }
-    }
-
-    pub(crate) fn get(&self) -> &[Assembled<'a>] {
-        // SAFETY: their own lifetime, or a shorter one.
-        unsafe { std::mem::transmute::<&[Assembled<'static>], &[Assembled<'a>]>(&self.assembled) }
     }
 }
 
