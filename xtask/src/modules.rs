@@ -7,6 +7,7 @@ use std::{
     path::Path,
 };
 
+use regex::Regex;
 use syn::{
     Attribute, ItemMod, ItemUse, Macro, UseTree,
     visit::{self, Visit},
@@ -88,8 +89,10 @@ impl Visit<'_> for File {
 
     fn visit_macro(&mut self, item: &Macro) {
         visit::visit_macro(self, item);
-        // Spaces stand between the tokens: `crate :: device :: f (`.
+        // Spaces stand between the tokens: `crate :: device :: f (`. Docs are strings.
+        let strings = Regex::new(r#""(\\.|[^"\\])*""#).unwrap();
         let text = item.tokens.to_string().replace(" :: ", "::");
+        let text = strings.replace_all(&text, "");
         let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
         for word in words.filter(|word| word.contains("::")) {
             let names: Names = word.split("::").map(str::to_owned).collect();
