@@ -14,7 +14,9 @@
 #include "concatenate_params.cuh"
 #include "packs.cuh"
 
-namespace gpu {
+namespace gpu_array {
+
+using namespace gpu;
 
 // The part to which this block belongs: the last one that begins at it or before.
 template <int RANK, int PARTS> __device__ __forceinline__ const PartParams<RANK> &
@@ -114,7 +116,7 @@ __device__ __forceinline__ void copy_part(const ConcatenateParams<RANK, PARTS> &
 template <class T, int RANK, int PARTS, int THREADS, int ITEMS>
 __global__ void __launch_bounds__(THREADS)
     concatenate(const __grid_constant__ ConcatenateParams<RANK, PARTS> params) {
-    gpu::grid_dependency_wait();
+    grid_dependency_wait();
     const PartParams<RANK> &part = part_of_block(params);
     if (part.peel == BY_ELEMENTS) {
         copy_part<T, 1, THREADS, ITEMS>(params, part);
@@ -123,4 +125,4 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-} // namespace gpu
+} // namespace gpu_array

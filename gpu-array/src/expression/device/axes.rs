@@ -20,7 +20,9 @@ impl Axes {
     pub(crate) fn of(code: &Code<'_>, out_strides: &Strides, out_offset: isize) -> Option<Self> {
         let width = 1 + code.leaves.len();
         let mut offsets: SmallVec<[isize; 6]> = smallvec![out_offset];
-        offsets.extend(code.leaves.iter().map(|leaf| leaf.offset));
+        for leaf in &code.leaves {
+            offsets.push(leaf.offset);
+        }
         let mut axes = Self { width, lengths: SmallVec::new(), strides: SmallVec::new(), offsets };
         if code.shape.contains(&0) {
             return None;
@@ -59,7 +61,9 @@ impl Axes {
             }
         } else {
             self.lengths.push(length);
-            self.strides.extend((0..self.width).map(|operand| sign * own(operand)));
+            for operand in 0..self.width {
+                self.strides.push(sign * own(operand));
+            }
         }
     }
 

@@ -10,7 +10,9 @@
 #pragma once
 #include "loop.cuh"
 
-namespace gpu {
+namespace gpu_array {
+
+using namespace gpu;
 
 // Loads the leaf's values at the places from i on. Only those from `first` to `last` exist.
 template <class T, int VECTOR_SIZE>
@@ -27,7 +29,7 @@ __device__ __forceinline__ void linear_load(Pack<Index, VECTOR_SIZE> &values,
 
 template <class E, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
 __global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ LinearParams<E> params) {
-    gpu::grid_dependency_wait();
+    grid_dependency_wait();
     const int64_t n = int64_t(params.count), peel = int64_t(params.peel);
 
     // All loads precede the first use.
@@ -61,4 +63,4 @@ __global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ Linear
     }
 }
 
-} // namespace gpu
+} // namespace gpu_array

@@ -16,14 +16,16 @@
 #pragma once
 #include "loop.cuh"
 
-namespace gpu {
+namespace gpu_array {
+
+using namespace gpu;
 
 template <class E, int THREADS, int VECTOR_SIZE, int PACKS>
 __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsParams<E> params) {
     constexpr int LEAVES = E::Leaves::SIZE;
     // Without tables nothing is STRIDED, and packs are moved without a branch.
     constexpr bool ALL_PACKED = !has_packs<E>(0);
-    gpu::grid_dependency_wait();
+    grid_dependency_wait();
     const uint32_t log = params.log_lanes, lane = threadIdx.x & ((1u << log) - 1);
     const uint32_t block = gridDim.x - 1 - blockIdx.x;
     const uint32_t rows = uint32_t(quotient(block, params.parts, params.parts_divisor, false));
@@ -95,4 +97,4 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
     }
 }
 
-} // namespace gpu
+} // namespace gpu_array

@@ -11,13 +11,15 @@
 #pragma once
 #include "loop.cuh"
 
-namespace gpu {
+namespace gpu_array {
+
+using namespace gpu;
 
 template <class E, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
 __global__ void __launch_bounds__(THREADS)
     strided(const __grid_constant__ StridedParams<E> params) {
     constexpr int LEAVES = E::Leaves::SIZE;
-    gpu::grid_dependency_wait();
+    grid_dependency_wait();
     const uint64_t items = params.items;
     const int rank = int(params.rank);
     const bool packed = params.is_packed, wide = params.is_wide;
@@ -76,4 +78,4 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-} // namespace gpu
+} // namespace gpu_array

@@ -10,7 +10,9 @@
 #pragma once
 #include "loop.cuh"
 
-namespace gpu {
+namespace gpu_array {
+
+using namespace gpu;
 
 // Copies the part of a leaf that a block needs to its tile. The element of (i, j) stands at j *
 // PITCH + i.
@@ -68,7 +70,7 @@ __global__ void __launch_bounds__(THREADS, (blocks_of_tiles<E, TILE>()))
     constexpr int LEAVES = E::Leaves::SIZE, PITCH = TILE + 1, PACKS = TILE / VECTOR_SIZE;
     static_assert(TILE * PACKS % THREADS == 0 && THREADS % PACKS == 0, "whole rows of packs");
     SHARED_DYNAMIC(unsigned char, shared);
-    gpu::grid_dependency_wait();
+    grid_dependency_wait();
     const int rank = int(params.rank);
     const bool packed = params.is_packed;
     const auto &axes = params.axes;
@@ -135,4 +137,4 @@ __global__ void __launch_bounds__(THREADS, (blocks_of_tiles<E, TILE>()))
     }
 }
 
-} // namespace gpu
+} // namespace gpu_array

@@ -19,7 +19,9 @@
 #pragma once
 #include "put_params.cuh"
 
-namespace gpu {
+namespace gpu_array {
+
+using namespace gpu;
 
 // The place of an index, counted in C order; -1 for an index outside.
 template <int RANK>
@@ -72,7 +74,7 @@ template <int RANK> __device__ __forceinline__ void claim(const PutParams<RANK> 
 
 template <bool CLAIMS, int RANK, int THREADS> __global__ void __launch_bounds__(THREADS)
     put_claim(const __grid_constant__ PutParams<RANK> params) {
-    gpu::grid_dependency_wait();
+    grid_dependency_wait();
     const uint64_t number = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
     if (number >= params.count) return;
     const int64_t place = place_of(params, number);
@@ -101,7 +103,7 @@ struct PutPair {
 
 template <class T, int RANK, int THREADS> __global__ void __launch_bounds__(THREADS)
     put_write(const __grid_constant__ PutParams<RANK> params) {
-    gpu::grid_dependency_wait();
+    grid_dependency_wait();
     if (!all_right(params)) return;
     const uint64_t slot = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
     if (slot >= params.slots) return;
@@ -131,7 +133,7 @@ struct PutMaximum {
 template <class Operation, class T, int RANK, int THREADS>
 __global__ void __launch_bounds__(THREADS)
     put_combine(const __grid_constant__ PutParams<RANK> params) {
-    gpu::grid_dependency_wait();
+    grid_dependency_wait();
     if (!all_right(params)) return;
     const uint64_t number = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
     if (number >= params.count) return;
@@ -140,4 +142,4 @@ __global__ void __launch_bounds__(THREADS)
     Operation::combine(target + offset_of(params, place_of(params, number)), value);
 }
 
-} // namespace gpu
+} // namespace gpu_array

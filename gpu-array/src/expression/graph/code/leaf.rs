@@ -10,13 +10,21 @@ use crate::{
 };
 
 /// The elements that an expression reads: at the place with the coordinates `c` that at `offset + sum(strides * c)` in `memory`.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Leaf<'a> {
     pub(crate) memory: LeafMemory<'a>,
     pub(crate) dtype: DType,
     pub(crate) offset: isize,
     pub(crate) shape: Shape,
     pub(crate) strides: Strides,
+}
+
+impl Clone for Leaf<'_> {
+    // `SmallVec::clone` appends element by element.
+    fn clone(&self) -> Self {
+        let (shape, strides) = (Shape::from_slice(&self.shape), Strides::from_slice(&self.strides));
+        Self { memory: self.memory.clone(), dtype: self.dtype, offset: self.offset, shape, strides }
+    }
 }
 
 /// Elements that an expression reads at computed offsets from the first.
