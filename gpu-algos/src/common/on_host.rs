@@ -6,10 +6,7 @@ use ndarray::{Array, ArrayD, ArrayView1, ArrayViewD, ArrayViewMut, Dimension};
 use crate::{AlgoError, Result};
 
 /// Gives the values of a host expression to a function: the array that it is, or a new one.
-pub(crate) fn with_values<T: Element, R>(
-    lowered: &Lowered<'_>,
-    of: impl FnOnce(ArrayViewD<'_, T>) -> R,
-) -> Result<R> {
+pub(crate) fn with_values<T: Element, R>(lowered: &Lowered<'_>, of: impl FnOnce(ArrayViewD<'_, T>) -> R) -> Result<R> {
     Ok(match lowered.host_array::<T>() {
         Some(view) => of(view),
         None => of(lowered.eval_on_host::<T>()?.view()),

@@ -4,7 +4,9 @@ use gpu_array::{
     Element,
     expression::{checked_len, host},
 };
-use ndarray::{Array, ArrayD, ArrayView, ArrayView2, ArrayViewD, ArrayViewMut2, CowArray, Dimension, IxDyn, indices, s};
+use ndarray::{
+    Array, ArrayD, ArrayView, ArrayView2, ArrayViewD, ArrayViewMut2, CowArray, Dimension, IxDyn, indices, s,
+};
 use rayon::prelude::*;
 
 use super::parallel::ready;

@@ -54,9 +54,11 @@
 mod boxes;
 #[cfg(test)]
 mod choices;
+mod constants;
 mod dims;
 mod element;
 mod epilogue;
+mod grid;
 mod integers;
 mod launch;
 mod methods;
@@ -67,6 +69,7 @@ mod policy;
 mod precision;
 mod problem;
 mod product;
+mod program;
 pub(crate) mod samples;
 mod stack;
 mod tensor_cores;

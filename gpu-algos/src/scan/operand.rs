@@ -37,9 +37,7 @@ operand! { ['a, O: Element, D: Dimension, K: Dimension, P: ScanBackend] Scan<'a,
 /// `scalar op scan`.
 macro_rules! scalar_scan {
     ($scalar:ty, $element:ty, $trait:ident, $method:ident) => {
-        impl<'a, D: Dimension, K: Dimension, P: ScanBackend> std::ops::$trait<Scan<'a, $element, D, K, P>>
-            for $scalar
-        {
+        impl<'a, D: Dimension, K: Dimension, P: ScanBackend> std::ops::$trait<Scan<'a, $element, D, K, P>> for $scalar {
             type Output = <$scalar as std::ops::$trait<Expr<'a, $element, K, P>>>::Output;
             fn $method(self, right: Scan<'a, $element, D, K, P>) -> Self::Output {
                 std::ops::$trait::$method(self, right.into_expr())

@@ -215,4 +215,3 @@ impl ValueSource for OfTarget<'_> {
         identity(name, self.0.dtype)
     }
 }
-

@@ -306,7 +306,9 @@ impl<T: Element> Selection<'_, T, Host> {
         let heads = self.ready()?.heads;
         match self.nonzero {
             Some(nonzero) => nonzero(heads),
-            None => with_values::<T, _>(&*heads.ready(None)?, |values| in_c_order(&values, |values| host::unique(values))),
+            None => {
+                with_values::<T, _>(&*heads.ready(None)?, |values| in_c_order(&values, |values| host::unique(values)))
+            }
         }
     }
 
