@@ -52,6 +52,7 @@
 
 #[cfg(test)]
 mod choices;
+mod constants;
 mod element;
 mod factors;
 mod functions;

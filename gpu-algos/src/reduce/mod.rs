@@ -62,6 +62,7 @@
 mod axes;
 #[cfg(test)]
 mod choices;
+mod constants;
 mod families;
 mod launch;
 mod leaves;

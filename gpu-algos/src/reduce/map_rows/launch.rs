@@ -8,7 +8,8 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    params::{PACKED_LEAF, PARAMS, check_text, params},
+    constants::PACKED_LEAF,
+    params::{PARAMS, check_text, params},
     policy::RowPolicy,
     problem::RowProblem,
 };

@@ -5,6 +5,7 @@
 //! `problem.rs` has the operands and their axes, `policy.rs` the threads of a row and which expressions are left to launches of their own, `params.rs`
 //! the parameters, `launch.rs` the program and the launch.
 
+mod constants;
 mod launch;
 mod params;
 mod policy;
