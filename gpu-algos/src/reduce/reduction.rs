@@ -144,7 +144,7 @@ impl<O: Results> ReduceOperation<O> {
     }
 }
 
-/// A place that computes reductions and scans, and [selections](Selects) too: [`Gpu`] or [`Host`].
+/// A place that computes reductions and scans, and [selections](Selects) too: [`Gpu`] or [`Host`](gpu_array::expression::Host).
 pub trait ReduceBackend: Selects + ScanBackend {
     #[doc(hidden)]
     fn eval<O: Results, D: Dimension, K: Dimension>(

@@ -223,7 +223,7 @@ impl<O: Element, D: Dimension, K, P> fmt::Debug for Scan<'_, O, D, K, P> {
 
 /// A scan of an array in its own memory that has not run; `P` is the place.
 ///
-/// The methods of [`ScansInPlace`] make it; [`InPlace::run`] runs it.
+/// The methods of [`ScansInPlace`](super::ScansInPlace) make it; [`InPlace::run`] runs it.
 #[must_use = "it is computed by `run`"]
 pub struct InPlace<'t, T: Element + 't, D: Dimension + 't, P: Backend = Gpu> {
     pub(super) target: P::ViewMut<'t, T, D>,

@@ -341,6 +341,6 @@ impl<T: Element> RunLengths<'_, T, Host> {
     /// `Array` with the errors of [`Expr::eval`].
     pub fn eval(&self) -> Result<Runs<T>> {
         let heads = self.0.ready()?.heads.ready(None)?;
-        with_values::<T, _>(&*heads, |values| in_c_order(&values, |values| host::run_length_encode(values)))
+        with_values::<T, _>(&heads, |values| in_c_order(&values, |values| host::run_length_encode(values)))
     }
 }
