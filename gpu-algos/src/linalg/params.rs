@@ -9,7 +9,7 @@ use gpu_array::{
 
 use super::{
     constants::{CONSTANTS, PIVOT_BITS},
-    policy::LinalgPolicy,
+    plan::LinalgPlan,
     problem::{LinalgProblem, MOST_ROWS},
 };
 use crate::common::launch::{Launch, ScratchNeed, Words};
@@ -88,8 +88,9 @@ pub(super) const PARAMS: Header = Header {
 /// Index in [`Launch::params`] of the address of the scratch memory.
 const SCRATCH_WORD: usize = offset_of!(LinalgHead, scratch) / size_of::<u64>();
 
-/// The launch of a problem.
-pub(super) fn launch(problem: &LinalgProblem, policy: &LinalgPolicy, blocks: usize) -> Launch {
+/// The launch of a plan.
+pub(super) fn launch(problem: &LinalgProblem, plan: &LinalgPlan) -> Launch {
+    let LinalgPlan { policy, blocks, .. } = plan;
     let [c, a, b] = &problem.operands;
     let mut params = Words::new();
     LinalgParams {
@@ -124,7 +125,7 @@ pub(super) fn launch(problem: &LinalgProblem, policy: &LinalgPolicy, blocks: usi
     }
     .write(&mut params);
     let config = LaunchConfig {
-        grid: (blocks as u32).into(),
+        grid: (*blocks as u32).into(),
         block: policy.threads().into(),
         shared_bytes: policy.shared_bytes(problem.dtype) as u32,
     };
