@@ -5,6 +5,7 @@ pub(crate) mod axes;
 #[cfg(test)]
 pub(crate) mod choices;
 pub(crate) mod launch;
+pub(crate) mod on_host;
 pub(crate) mod operand;
 pub(crate) mod operator;
 pub(crate) mod samples;

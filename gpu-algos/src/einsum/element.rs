@@ -1,19 +1,17 @@
-//! The element types of einsums, and the products of their matrices.
+//! The element types of einsums, and the products of their matrices: on a GPU those of stacks, on the host those of one pair.
 
 use gpu_array::{
     Complex, GpuView, GpuViewMut, Numeric, bf16,
     expression::{Expr, IntoExpr},
-    f16, start_threads,
+    f16,
 };
-use ndarray::{Array, ArrayD, ArrayViewD, Axis, Dimension, IxDyn, indices};
-use rayon::prelude::*;
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, IxDyn};
 
 use crate::{
-    Matmul, Result, host,
-    matmul::RequestedPrecision,
+    Matmul, Result,
+    matmul::{MatmulElement, RequestedPrecision},
     operators::{Accumulator, Summand},
     reduce::{Reduction, Summable, own_sum},
-    reference::matmul::matrix_at,
 };
 
 /// An element type of [`einsum`](fn@super::einsum): each number type.
@@ -23,7 +21,7 @@ pub trait EinsumElement: Numeric + Summable + Summand + sealed::Contracts {}
 
 mod sealed {
     use gpu_array::{GpuView, GpuViewMut};
-    use ndarray::{ArrayD, ArrayViewD, IxDyn};
+    use ndarray::{ArrayView2, ArrayViewMut2, IxDyn};
 
     use crate::{Result, matmul::RequestedPrecision, operators::Summand};
 
@@ -38,8 +36,8 @@ mod sealed {
             c: GpuViewMut<'_, Self, IxDyn>,
             precision: RequestedPrecision,
         ) -> Result<()>;
-        /// [`multiply`](Self::multiply) on the host.
-        fn multiply_on_host(a: ArrayViewD<'_, Self>, b: ArrayViewD<'_, Self>) -> Result<ArrayD<Self>>;
+        /// Writes the product of two matrices on the host into c, whose elements are 0.
+        fn multiply_on_host(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, c: ArrayViewMut2<'_, Self>);
     }
 }
 
@@ -60,8 +58,8 @@ macro_rules! by_matmul {
                 let $product = a.matmul(b);
                 $chosen.write_into(c)
             }
-            fn multiply_on_host(a: ArrayViewD<'_, Self>, b: ArrayViewD<'_, Self>) -> Result<ArrayD<Self>> {
-                host::matmul(a, b)
+            fn multiply_on_host(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, c: ArrayViewMut2<'_, Self>) {
+                matrix_product(a, b, c);
             }
         }
     )*};
@@ -89,8 +87,8 @@ macro_rules! by_sums {
             ) -> Result<()> {
                 sums_of_products(&a, &b, c)
             }
-            fn multiply_on_host(a: ArrayViewD<'_, Self>, b: ArrayViewD<'_, Self>) -> Result<ArrayD<Self>> {
-                Ok(sums_on_host(&a, &b))
+            fn multiply_on_host(a: ArrayView2<'_, Self>, b: ArrayView2<'_, Self>, c: ArrayViewMut2<'_, Self>) {
+                sums_on_host(a, b, c);
             }
         }
     )*};
@@ -112,23 +110,16 @@ fn sums_of_products<T: EinsumElement>(
     sums.axes(&[Axis(last - 1)]).write_into(c)
 }
 
-/// The rows of all results by all threads, each sum by one.
-fn sums_on_host<T: EinsumElement>(a: &ArrayViewD<'_, T>, b: &ArrayViewD<'_, T>) -> ArrayD<T> {
-    let stack = a.ndim() - 2;
-    let (m, n) = (a.shape()[stack], b.shape()[stack + 1]);
-    let places: Vec<IxDyn> = indices(&a.shape()[..stack]).into_iter().collect();
-    let row = |at: usize| -> Vec<T> {
-        let (a, b) = (matrix_at(a, places[at / m].slice()), matrix_at(b, places[at / m].slice()));
-        let row = a.row(at % m);
-        let sum = |column: ndarray::ArrayView1<'_, T>| {
+fn matrix_product<T: MatmulElement>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, c: ArrayViewMut2<'_, T>) {
+    T::multiply(a, b, c);
+}
+
+/// Each result as the sum of a row times a column.
+fn sums_on_host<T: EinsumElement>(a: ArrayView2<'_, T>, b: ArrayView2<'_, T>, mut c: ArrayViewMut2<'_, T>) {
+    for (row, mut results) in a.rows().into_iter().zip(c.rows_mut()) {
+        for (column, result) in b.columns().into_iter().zip(&mut results) {
             let terms = row.iter().zip(column).map(|(x, y)| x.accumulated().times(y.accumulated()));
-            T::narrowed(T::rounded(terms.fold(T::Accumulator::ZERO, Accumulator::plus)))
-        };
-        b.columns().into_iter().map(sum).collect()
-    };
-    // Where there are no threads there is one.
-    let _ = start_threads();
-    let rows: Vec<Vec<T>> = (0..places.len() * m).into_par_iter().map(row).collect();
-    let shape = [&a.shape()[..=stack], &[n]].concat();
-    Array::from_shape_vec(shape, rows.concat()).unwrap_or_else(|_| unreachable!("a sum for each place"))
+            *result = T::narrowed(T::rounded(terms.fold(T::Accumulator::ZERO, Accumulator::plus)));
+        }
+    }
 }

@@ -5,7 +5,11 @@ use std::marker::PhantomData;
 use gpu_array::expression::{Expr, Host, checked_len, host};
 use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Axis, CowArray, Dimension, IxDyn};
 
-use super::{Sum, matmul::reshaped, reduce_axes};
+use super::{
+    Sum,
+    matmul::{multiply_by, reshaped},
+    reduce_axes,
+};
 use crate::{
     Result,
     common::shape::dim_of,
@@ -160,7 +164,7 @@ impl<'a, T: EinsumElement> Evaluator for Steps<'a, T> {
         let [in_a, in_b] = orders;
         let (a, b) = (a.permuted_axes(in_a), b.permuted_axes(in_b));
         let (a, b) = (reshaped("einsum", &a, &shapes[0])?, reshaped("einsum", &b, &shapes[1])?);
-        let product = T::multiply_on_host(a.view(), b.view())?;
+        let product: ArrayD<T> = multiply_by(a.view(), b.view(), T::multiply_on_host)?;
         let product = product.into_shape_with_order(result);
         let product = product.unwrap_or_else(|_| unreachable!("the result has the product's elements"));
         Ok(product.permuted_axes(&contract.order[..]).into())

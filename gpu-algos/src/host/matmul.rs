@@ -4,7 +4,9 @@ use gpu_array::{
     Element,
     expression::{checked_len, host},
 };
-use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, ArrayViewMut2, CowArray, Dimension, IxDyn, indices, s};
+use ndarray::{
+    Array, ArrayD, ArrayView, ArrayView2, ArrayViewD, ArrayViewMut2, CowArray, Dimension, IxDyn, indices, s,
+};
 use rayon::prelude::*;
 
 use super::parallel::ready;
@@ -46,7 +48,16 @@ where
     D: MatmulDim<E>,
     E: Dimension,
 {
-    let (shape, a, b) = MatmulShape::on_host(a.into().into_dyn(), b.into().into_dyn())?;
+    multiply_by(a.into().into_dyn(), b.into().into_dyn(), T::multiply)
+}
+
+/// The products of two stacks of matrices, each block of rows of a result by a function that writes into zeros.
+pub(super) fn multiply_by<T: Element, K: Dimension>(
+    a: ArrayViewD<'_, T>,
+    b: ArrayViewD<'_, T>,
+    multiply: fn(ArrayView2<'_, T>, ArrayView2<'_, T>, ArrayViewMut2<'_, T>),
+) -> Result<Array<T, K>> {
+    let (shape, a, b) = MatmulShape::on_host(a, b)?;
     let MatmulShape { m, n, .. } = shape;
     let elements = checked_len(&shape.result())?;
     let mut c = Vec::new();
@@ -67,7 +78,7 @@ where
     blocks.for_each(|(a, b, first, c)| {
         let rows = c.len() / n;
         if let Ok(c) = ArrayViewMut2::from_shape((rows, n), c) {
-            T::multiply(a.slice(s![first..first + rows, ..]), b, c);
+            multiply(a.slice(s![first..first + rows, ..]), b, c);
         }
     });
     in_shape(&shape, c)

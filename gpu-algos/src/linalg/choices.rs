@@ -4,8 +4,8 @@ use gpu_array::DType;
 
 use super::{
     Triangle,
-    launch::choose,
     params::launch,
+    plan::choose,
     problem::{LinalgFunction, LinalgProblem, LinalgShape},
 };
 use crate::{
@@ -33,9 +33,8 @@ fn chosen(function: LinalgFunction, dtype: DType, [a, b]: [&[usize]; 2], limits:
     let c = operand(&shape.result, 0, shape.has_axes, rank);
     let b = if has_sides { operand(b, 2, shape.has_axes, rank) } else { Matrix::none(rank) };
     let problem = LinalgProblem::new(function, dtype, &shape, [c, operand(a, 1, (true, true), rank), b]);
-    let (kernel, policy) = choose(&problem);
-    let launch = launch(&problem, &policy, policy.blocks(&problem, limits));
-    format!("{} {}", kernel.template(dtype, policy.warps), described(&launch))
+    let plan = choose(&problem, limits);
+    format!("{} {}", plan.kernel.template(dtype, plan.policy.warps), described(&launch(&problem, &plan)))
 }
 
 #[test]
@@ -80,7 +79,7 @@ fn shared_memory_needs_no_opt_in() {
             let (a, b) = ([100, n, n], [100, n, 64]);
             let shape = LinalgShape::of(function, &a, (function == LinalgFunction::Solve).then_some(&b[..])).unwrap();
             let problem = LinalgProblem::new(function, dtype, &shape, [(); 3].map(|()| Matrix::none(1)));
-            let (_, policy) = choose(&problem);
+            let policy = choose(&problem, &DEVICES[0]).policy;
             let (bytes, threads) = (policy.shared_bytes(dtype), policy.threads());
             assert!(
                 bytes <= 48 << 10 && threads % 32 == 0 && threads <= 128,

@@ -9,8 +9,8 @@ use gpu_array::{
 
 use super::{
     params::{PARAMS, check_text, launch},
-    policy::LinalgPolicy,
-    problem::{LinalgFunction, LinalgProblem},
+    plan::{LinalgKernel, choose},
+    problem::LinalgProblem,
 };
 use crate::{
     AlgoError, Result,
@@ -20,34 +20,10 @@ use crate::{
 const TEAM: Header = Header { name: "team.cuh", text: include_str!("device/team.cuh") };
 const SUBSTITUTE: Header = Header { name: "substitute.cuh", text: include_str!("device/substitute.cuh") };
 
-/// A kernel: the file and the number in its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LinalgKernel {
-    SolveTriangular,
-    Cholesky,
-    Lu,
-    Qr,
-}
-
 /// The keys of kernels of linear algebra.
 static SPACE: KernelSpace = KernelSpace::new();
 
 impl LinalgKernel {
-    pub(super) const ALL: [Self; 4] = [Self::SolveTriangular, Self::Cholesky, Self::Lu, Self::Qr];
-
-    fn of(function: LinalgFunction) -> Self {
-        match function {
-            LinalgFunction::SolveTriangular(_) => Self::SolveTriangular,
-            LinalgFunction::Cholesky => Self::Cholesky,
-            LinalgFunction::LuFactor
-            | LinalgFunction::Solve
-            | LinalgFunction::Inverse
-            | LinalgFunction::Determinant
-            | LinalgFunction::LogDeterminant => Self::Lu,
-            LinalgFunction::Qr => Self::Qr,
-        }
-    }
-
     pub(super) fn header(self) -> Header {
         let (name, text) = match self {
             Self::SolveTriangular => ("solve_triangular.cuh", include_str!("device/solve_triangular.cuh")),
@@ -78,11 +54,6 @@ impl LinalgKernel {
     }
 }
 
-/// The kernel of a problem and its policy.
-pub(super) fn choose(problem: &LinalgProblem) -> (LinalgKernel, LinalgPolicy) {
-    (LinalgKernel::of(problem.function), LinalgPolicy::of(problem))
-}
-
 /// Enqueues the function on `stream`, after the work of `homes`. Does not wait.
 ///
 /// # Errors
@@ -96,11 +67,10 @@ pub(super) fn run(problem: &LinalgProblem, homes: &[&Stream], stream: &Stream) -
         return Ok(());
     }
     let device = stream.device();
-    let (kernel, policy) = choose(problem);
-    let blocks = policy.blocks(problem, &DeviceLimits::of(device)?);
-    let compiled = kernel.compiled(problem.dtype, policy.warps, device)?;
+    let plan = choose(problem, &DeviceLimits::of(device)?);
+    let kernel = plan.kernel.compiled(problem.dtype, plan.policy.warps, device)?;
     // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the operands were made from, no two elements of the
     // results have one place, and the results have an element for each matrix. The views are borrowed (those of results exclusively) until this call
     // returns, and their homes precede and follow the launch.
-    unsafe { launch(problem, &policy, blocks).enqueue(&compiled, homes, stream) }
+    unsafe { launch(problem, &plan).enqueue(&kernel, homes, stream) }
 }

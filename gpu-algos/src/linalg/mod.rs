@@ -46,17 +46,20 @@
 //!
 //! # How it works
 //! `problem.rs` has the rules for shapes. `policy.rs` gives a matrix 4 to 32 threads of a warp, or a block if it has more than 32 rows or
-//! columns, and shared memory in which it stays from load to store. `launch.rs` compiles and launches the kernels of `device/`: `solve_triangular`,
-//! `cholesky`, `lu` (factors, solutions, inverses, determinants and their logarithms) and `qr`. [`host::linalg`](crate::host::linalg) has the same functions
-//! for arrays on the host, and [`reference::linalg`](crate::reference::linalg) their definitions.
+//! columns, and shared memory in which it stays from load to store; `plan.rs` chooses kernel, policy and grid. `launch.rs` compiles and launches the
+//! kernels of `device/`: `solve_triangular`, `cholesky`, `lu` (factors, solutions, inverses, determinants and their logarithms) and `qr`.
+//! [`host::linalg`](crate::host::linalg) has the same functions for arrays on the host, and
+//! [`reference::linalg`](crate::reference::linalg) their definitions.
 
 #[cfg(test)]
 mod choices;
+mod constants;
 mod element;
 mod factors;
 mod functions;
 mod launch;
 mod params;
+mod plan;
 mod policy;
 mod problem;
 pub(crate) mod samples;

@@ -4,36 +4,16 @@ use std::mem::offset_of;
 
 use gpu_array::{
     expression::{AxisParams, MAX_AXES},
-    gpu_driver::{Header, LaunchConfig, joined_text, kernel_constants, kernel_params},
+    gpu_driver::{Header, LaunchConfig, joined_text, kernel_params},
 };
 
 use super::{
-    policy::LinalgPolicy,
+    constants::{CONSTANTS, PIVOT_BITS},
+    plan::LinalgPlan,
     problem::{LinalgProblem, MOST_ROWS},
 };
 use crate::common::launch::{Launch, ScratchNeed, Words};
 
-kernel_constants! {
-    const CONSTANTS: &str;
-    /// A flag of `solve_triangular`: the triangle is below the diagonal.
-    pub(super) const LOWER: u32 = 1;
-    /// A flag of `solve_triangular`: the diagonal is 1.
-    pub(super) const UNIT: u32 = 2;
-    /// A mode of `lu`: the factors and the exchanges of rows.
-    pub(super) const FACTORS: u32 = 0;
-    /// A mode of `lu`: the solutions for right-hand sides.
-    pub(super) const SOLUTION: u32 = 1;
-    /// A mode of `lu`: the solutions for the columns of the unit matrix.
-    pub(super) const INVERSE: u32 = 2;
-    /// A mode of `lu`: the determinant.
-    pub(super) const DETERMINANT: u32 = 3;
-    /// A mode of `lu`: the sign of the determinant, and the logarithm of its size.
-    pub(super) const LOG_DETERMINANT: u32 = 4;
-    /// Bits of a pivot's number in the word of the first failure.
-    pub(super) const PIVOT_BITS: u32 = 6;
-    /// The most threads of a block.
-    pub(super) const MOST_THREADS: u32 = 128;
-}
 const _: () = assert!(MOST_ROWS <= 1 << PIVOT_BITS, "the numbers of pivots");
 
 kernel_params! {
@@ -108,8 +88,9 @@ pub(super) const PARAMS: Header = Header {
 /// Index in [`Launch::params`] of the address of the scratch memory.
 const SCRATCH_WORD: usize = offset_of!(LinalgHead, scratch) / size_of::<u64>();
 
-/// The launch of a problem.
-pub(super) fn launch(problem: &LinalgProblem, policy: &LinalgPolicy, blocks: usize) -> Launch {
+/// The launch of a plan.
+pub(super) fn launch(problem: &LinalgProblem, plan: &LinalgPlan) -> Launch {
+    let LinalgPlan { policy, blocks, .. } = plan;
     let [c, a, b] = &problem.operands;
     let mut params = Words::new();
     LinalgParams {
@@ -144,7 +125,7 @@ pub(super) fn launch(problem: &LinalgProblem, policy: &LinalgPolicy, blocks: usi
     }
     .write(&mut params);
     let config = LaunchConfig {
-        grid: (blocks as u32).into(),
+        grid: (*blocks as u32).into(),
         block: policy.threads().into(),
         shared_bytes: policy.shared_bytes(problem.dtype) as u32,
     };

@@ -3,13 +3,13 @@
 use gpu_array::DType;
 
 use super::{
-    params,
+    constants,
     problem::{LinalgFunction, LinalgProblem},
 };
 use crate::common::launch::DeviceLimits;
 
 /// The most threads of a block.
-const MOST_THREADS: usize = params::MOST_THREADS as usize;
+const MOST_THREADS: usize = constants::MOST_THREADS as usize;
 
 /// Shared memory that each device has without being asked.
 const SHARED_BYTES: usize = 48 << 10;

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{
     Triangle,
-    params::{DETERMINANT, FACTORS, INVERSE, LOG_DETERMINANT, LOWER, SOLUTION, UNIT},
+    constants::{DETERMINANT, FACTORS, INVERSE, LOG_DETERMINANT, LOWER, SOLUTION, UNIT},
 };
 use crate::{
     AlgoError, Result,

@@ -2,7 +2,7 @@
 
 use gpu_array::{DType, gpu_driver::Registry};
 
-use super::{launch::LinalgKernel, policy::LinalgPolicy};
+use super::{plan::LinalgKernel, policy::LinalgPolicy};
 
 /// Adds each kernel, for both types and both kinds of teams.
 pub(crate) fn add_to(registry: Registry) -> Registry {

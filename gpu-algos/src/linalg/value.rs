@@ -10,9 +10,9 @@ use gpu_array::{
 use ndarray::{Dimension, Ix0, IxDyn};
 
 use super::{
+    constants::PIVOT_BITS,
     element::LinalgElement,
     launch,
-    params::PIVOT_BITS,
     problem::{LinalgFunction, LinalgProblem, LinalgShape},
 };
 use crate::{

@@ -3,7 +3,7 @@
 use gpu_array::DType;
 
 use super::{
-    params::launch,
+    launch::{of_stack, of_tiles, of_warps},
     plan::{MatmulPlan, Wanted, choose, time_in_words},
     precision::Precision,
     problem::{MatmulProblem, MatmulShape},
@@ -48,11 +48,13 @@ fn chosen(dtype: DType, shapes: [&[usize]; 2], layout: usize, limits: &DeviceLim
         Err(error) => return error,
     };
     match choose("matmul", &problem, Wanted::default(), limits) {
-        Ok(MatmulPlan::Stack(policy)) => format!("{} {}", policy.template(dtype), described(&policy.launch(&problem))),
-        Ok(MatmulPlan::Warps(plan)) => format!("{} {}", warps::template(dtype), described(&plan.launch(&problem))),
+        Ok(MatmulPlan::Stack(policy)) => {
+            format!("{} {}", policy.template(dtype), described(&of_stack(&problem, &policy)))
+        }
+        Ok(MatmulPlan::Warps(plan)) => format!("{} {}", warps::template(dtype), described(&of_warps(&problem, &plan))),
         Ok(MatmulPlan::Tiles(plan)) => {
             let (kernel, splits) = (plan.policy.template(dtype), plan.grid.splits);
-            format!("{kernel} splits {splits} {}", described(&launch(plan.problem(&problem), &plan)))
+            format!("{kernel} splits {splits} {}", described(&of_tiles(plan.problem(&problem), &plan)))
         }
         Err(error) => error.to_string(),
     }

@@ -1,48 +1,32 @@
 //! The launches of the kernels of matrix products.
 #![expect(unsafe_code, reason = "the launch of a generated kernel")]
 
+use std::iter;
+
 use gpu_array::{
     DType,
-    expression::{HEADERS, MAX_AXES, loop_program},
-    gpu_driver::{
-        COMPLEX, Device, GeneratedKernel, Header, KernelSpace, Program, SHARED_ADDRESS, Stream, TENSOR_COPY, WARPGROUP,
-    },
+    expression::MAX_AXES,
+    gpu_driver::{Device, GeneratedKernel, KernelSpace, LaunchConfig, Stream},
 };
 use smallvec::SmallVec;
 
 use super::{
-    epilogue::{EPILOGUE, EpilogueText, PlacedEpilogue, ProductEpilogue},
-    params::{PARAMS, check_text, launch},
-    plan::{MatmulPlan, Wanted, choose, time_in_words},
-    policy::MatmulPolicy,
+    epilogue::{PlacedEpilogue, ProductEpilogue},
+    params::{self, SCRATCH_WORD, params_of},
+    plan::{MatmulPlan, TilePlan, Wanted, choose, time_in_words},
+    policy::{MatmulPolicy, element_key},
     precision::{Precision, RequestedPrecision},
     problem::MatmulProblem,
+    program,
     stack::StackPolicy,
     tensor_cores::{self, Products},
     tile::PACK_BYTES,
-    warps::WarpPlan,
+    warps::{self, WarpPlan},
 };
 use crate::{
     AlgoError, Result,
-    common::launch::{DeviceLimits, with_headers},
+    common::launch::{DeviceLimits, Launch, ScratchNeed},
 };
-
-pub(super) const MATMUL: Header = Header { name: "matmul.cuh", text: include_str!("device/matmul.cuh") };
-pub(super) const SHARES: Header = Header { name: "matmul_shares.cuh", text: include_str!("device/matmul_shares.cuh") };
-pub(super) const SKINNY: Header = Header { name: "matmul_skinny.cuh", text: include_str!("device/matmul_skinny.cuh") };
-pub(super) const BOXES: Header = Header { name: "matmul_boxes.cuh", text: include_str!("device/matmul_boxes.cuh") };
-pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
-pub(super) const WARPS: Header = Header { name: "matmul_warps.cuh", text: include_str!("device/matmul_warps.cuh") };
-const MULTIPLY: Header = Header { name: "multiply.cuh", text: include_str!("device/multiply.cuh") };
-const MULTIPLY_COMPLEX: Header =
-    Header { name: "multiply_complex.cuh", text: include_str!("device/multiply_complex.cuh") };
-const OPERAND_TILE: Header = Header { name: "operand_tile.cuh", text: include_str!("device/operand_tile.cuh") };
-
-/// The type of the parameters of the kernel of tiles.
-pub(super) const PARAMS_TYPE: &str = "gpu::matmul::MatmulParams<gpu::MAX_AXES>";
-
-/// The keys of kernels of products.
-static SPACE: KernelSpace = KernelSpace::new();
 
 /// Enqueues a product of numbers of 16 or 8 bits on `stream`, after the work of `homes`, if tensor cores compute it, and are expected to be faster than
 /// CUDA cores are with numbers of 32 bits, as they are but for few results of many terms; false if not. Does not wait.
@@ -101,17 +85,17 @@ pub(super) fn run(
     }
     let (kernel, launch, mut maps) = match plan {
         MatmulPlan::Stack(_) if epilogue.is_some() => return Ok(false),
-        MatmulPlan::Stack(policy) => (policy.kernel(problem.dtype, device)?, policy.launch(problem), None),
-        MatmulPlan::Warps(plan) => (WarpPlan::kernel(problem.dtype, device)?, plan.launch(problem), None),
+        MatmulPlan::Stack(policy) => (stack_kernel(problem.dtype, &policy, device)?, of_stack(problem, &policy), None),
+        MatmulPlan::Warps(plan) => (warps_kernel(problem.dtype, device)?, of_warps(problem, &plan), None),
         MatmulPlan::Tiles(plan) => {
             let problem = plan.problem(problem);
             let epilogue = epilogue.map(|epilogue| epilogue.placed(problem, PACK_BYTES / problem.dtype.bytes()));
-            let mut launch = launch(problem, &plan);
+            let mut launch = of_tiles(problem, &plan);
             if let Some(epilogue) = epilogue {
                 epilogue.write(&mut launch.params);
             }
             let maps = plan.boxed.as_ref().map(|boxed| boxed.maps(&plan.policy.tile, stream)).transpose()?;
-            (kernel(problem.dtype, &plan.policy, epilogue, device)?, launch, maps)
+            (tile_kernel(problem.dtype, &plan.policy, epilogue, device)?, launch, maps)
         }
     };
     let maps = maps.as_mut().map_or(&mut [][..], |maps| &mut maps[..]);
@@ -122,52 +106,63 @@ pub(super) fn run(
     Ok(true)
 }
 
-fn kernel(
+fn tile_kernel(
     dtype: DType,
     policy: &MatmulPolicy,
     epilogue: Option<PlacedEpilogue<'_, '_>>,
     device: &Device,
 ) -> Result<GeneratedKernel> {
-    let mut key: SmallVec<[u64; 32]> = [SPACE.word()].into_iter().chain(policy.key(dtype)).collect();
+    /// The keys of kernels of tiles.
+    static SPACE: KernelSpace = KernelSpace::new();
+    let mut key: SmallVec<[u64; 32]> = iter::once(SPACE.word()).chain(policy.key(dtype)).collect();
     key.extend(epilogue.iter().flat_map(PlacedEpilogue::key));
-    let program = || program(dtype, policy, epilogue.map(|epilogue| epilogue.text(PARAMS_TYPE)));
+    let program = || program::of_tiles(dtype, policy, epilogue.map(|epilogue| epilogue.text(params::TYPE)));
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
 }
 
-/// The program of a kernel of tiles.
-pub(super) fn program(dtype: DType, policy: &MatmulPolicy, epilogue: Option<EpilogueText>) -> Program {
-    let (text, mut headers, template) = match epilogue {
-        Some(EpilogueText { text, headers, params }) => (text, headers, policy.template_of(dtype, &params)),
-        None => (String::new(), Vec::new(), policy.template(dtype)),
+/// The launch of a plan of tiles.
+pub(super) fn of_tiles(problem: &MatmulProblem, plan: &TilePlan) -> Launch {
+    let TilePlan { policy, grid, .. } = plan;
+    let (block, shared_bytes) = (policy.tile.threads().into(), policy.tile.shared_bytes(problem.dtype) as u32);
+    let config = LaunchConfig { grid: (grid.launched as u32).into(), block, shared_bytes };
+    let stacked = plan.boxed.as_ref().map(|boxed| boxed.stacked(problem));
+    let params = params_of(stacked.as_ref().unwrap_or(problem), Some(grid), policy.is_c_packed);
+    Launch { params, scratch_word: SCRATCH_WORD, scratch: grid.scratch, config }
+}
+
+fn stack_kernel(dtype: DType, policy: &StackPolicy, device: &Device) -> Result<GeneratedKernel> {
+    /// The keys of kernels of stacks.
+    static SPACE: KernelSpace = KernelSpace::new();
+    let [size, flags] = policy.key();
+    let key = [SPACE.word(), size, flags, element_key(dtype)];
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program::of_stack(dtype, policy)))?)
+}
+
+/// The launch for a stack of small matrices.
+pub(super) fn of_stack(problem: &MatmulProblem, policy: &StackPolicy) -> Launch {
+    let config = LaunchConfig {
+        grid: (policy.blocks(problem) as u32).into(),
+        block: policy.threads().into(),
+        shared_bytes: policy.shared_bytes(problem.dtype) as u32,
     };
-    if !policy.tile.is_of_boxes() {
-        headers.push(MATMUL);
-        let header = match policy.has_equal_shares {
-            _ if policy.tile.is_skinny() => SKINNY,
-            true => SHARES,
-            false => MATMUL,
-        };
-        return program_with(header, dtype, template, &text, &headers);
-    }
-    headers.extend([SHARED_ADDRESS, TENSOR_COPY, WARPGROUP, tensor_cores::PARAMS, tensor_cores::BOX_STAGES, MATMUL]);
-    let tile = format!("gpu::matmul::BoxTile<{}>", policy.tile.text());
-    let (threads, bytes) = (policy.tile.threads(), policy.tile.shared_bytes(dtype));
-    let text = format!(
-        "static_assert({tile}::THREADS == {threads} && {tile}::SHARED_BYTES == {bytes}, \"the launch is that of the tile\");\n{text}"
-    );
-    program_with(BOXES, dtype, template, &text, &headers).architecture_specific()
+    let params = params_of(problem, None, policy.is_c_packed);
+    Launch { params, scratch_word: SCRATCH_WORD, scratch: ScratchNeed::None, config }
 }
 
-/// The program of the kernel that `template` names in a header, which includes `further`.
-pub(super) fn program_of(header: Header, dtype: DType, template: String, further: &[Header]) -> Program {
-    program_with(header, dtype, template, "", further)
+fn warps_kernel(dtype: DType, device: &Device) -> Result<GeneratedKernel> {
+    /// The keys of kernels of warps.
+    static SPACE: KernelSpace = KernelSpace::new();
+    let key = [SPACE.word(), element_key(dtype)];
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program::of_warps(dtype)))?)
 }
 
-fn program_with(header: Header, dtype: DType, template: String, epilogue: &str, further: &[Header]) -> Program {
-    let of_element = if dtype.is_complex() { &[COMPLEX, MULTIPLY_COMPLEX][..] } else { &[] };
-    let includes = [&header].into_iter().chain(of_element).map(|header| format!("#include \"{}\"\n", header.name));
-    let text = includes.chain([check_text(), epilogue.to_owned()]).collect::<String>();
-    let program = loop_program("matmul.cu", text).name_expression(template);
-    let headers = HEADERS.into_iter().chain([PARAMS, OPERAND_TILE, MULTIPLY, EPILOGUE, header]);
-    with_headers(program, headers.chain(of_element.iter().chain(further).copied()))
+/// The launch of a plan of warps.
+pub(super) fn of_warps(problem: &MatmulProblem, plan: &WarpPlan) -> Launch {
+    let config = LaunchConfig {
+        grid: (plan.grid.launched as u32).into(),
+        block: warps::TILE.threads().into(),
+        shared_bytes: warps::TILE.shared_bytes() as u32,
+    };
+    let params = params_of(problem, Some(&plan.grid), plan.is_c_packed);
+    Launch { params, scratch_word: SCRATCH_WORD, scratch: plan.grid.scratch, config }
 }

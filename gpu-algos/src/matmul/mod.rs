@@ -36,10 +36,10 @@
 //! | `symv`, `symm`, of which a lower triangle is stored | the product with `tril(&a, 0) + triu(a.t(), 1)`, computed into an array first |
 //! | `trsv`, `trsm` of small matrices | [`solve_triangular`](crate::linalg::solve_triangular) |
 //!
-//! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile and
-//! grid, and `plan.rs` takes the least. `launch.rs` compiles and launches `device/matmul.cuh`, which multiplies f64 on tensor cores where they know it,
-//! `device/matmul_shares.cuh` where blocks with equal shares of all tiles are done sooner than several for each tile, or `device/matmul_skinny.cuh` for
-//! few columns or rows and many terms, whose blocks' warps divide k;
+//! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile
+//! (`tile.rs`) and grid (`grid.rs`), and `plan.rs` takes the least. `program.rs` and `launch.rs` compile and launch `device/matmul.cuh`, which
+//! multiplies f64 on tensor cores where they know it, `device/matmul_shares.cuh` where blocks with equal shares of all tiles are done sooner than several
+//! for each tile, or `device/matmul_skinny.cuh` for few columns or rows and many terms, whose blocks' warps divide k;
 //! on Hopper `device/matmul_boxes.cuh` does, with bulk copies of both operands where tensor maps describe these (`boxes.rs`).
 //! [`Precision`] lets products of f32 take tensor cores; those of f16 and bf16 take them by default (`tensor_cores/`), except before 8.0, for small
 //! stacks, and where few results of many terms are estimated to be faster in f32.
@@ -54,9 +54,11 @@
 mod boxes;
 #[cfg(test)]
 mod choices;
+mod constants;
 mod dims;
 mod element;
 mod epilogue;
+mod grid;
 mod integers;
 mod launch;
 mod methods;
@@ -67,6 +69,7 @@ mod policy;
 mod precision;
 mod problem;
 mod product;
+mod program;
 pub(crate) mod samples;
 mod stack;
 mod tensor_cores;

@@ -4,38 +4,11 @@ use std::mem::offset_of;
 
 use gpu_array::{
     expression::{AxisParams, MAX_AXES},
-    gpu_driver::{Header, LaunchConfig, joined_text, kernel_constants, kernel_params},
+    gpu_driver::{Header, joined_text, kernel_params},
 };
 
-use super::{
-    plan::{MatmulGrid, TilePlan},
-    problem::MatmulProblem,
-};
-use crate::common::launch::{Launch, Words};
-
-kernel_constants! {
-    const CONSTANTS: &str;
-    /// Threads copy packs of 16 bytes along the outer axis of an operand: rows of a, columns of b.
-    pub(super) const PACKS: u32 = 0;
-    /// Neighbouring threads copy neighbours along the outer axis.
-    pub(super) const ALONG_OUTER: u32 = 1;
-    /// Neighbouring threads copy neighbours along k.
-    pub(super) const ALONG_K: u32 = 2;
-    /// Threads copy packs of 16 bytes along k.
-    pub(super) const PACKS_ALONG_K: u32 = 3;
-    /// Each thread multiplies on its own.
-    pub(super) const CUDA_CORES: u32 = 0;
-    /// The threads of a warp multiply together, in f64.
-    pub(super) const TENSOR_CORES: u32 = 1;
-    /// The threads of a warp multiply together, in f64, the tiles that a thread of another copied box by box.
-    pub(super) const TENSOR_CORES_OF_BOXES: u32 = 2;
-    /// Each thread multiplies on its own, and the warps of a block divide k.
-    pub(super) const CUDA_CORES_ALONG_K: u32 = 3;
-    /// Bytes of the counters at the head of `Stream::with_scratch`, behind which the sums begin.
-    pub(super) const COUNTER_BYTES: usize = 16384;
-}
-const _: () =
-    assert!(COUNTER_BYTES == gpu_array::gpu_driver::SCRATCH_COUNTERS, "the counters of a stream's scratch memory");
+use super::{constants::CONSTANTS, grid::MatmulGrid, problem::MatmulProblem};
+use crate::common::launch::Words;
 
 kernel_params! {
     /// The parameters of a product `c = alpha a b + beta c` of stacks of matrices with at most `AXES` axes.
@@ -104,7 +77,10 @@ pub(super) const PARAMS: Header = Header {
     ],
 };
 
-/// Index in [`Launch::params`] of the address of the scratch memory.
+/// The type of the parameters.
+pub(super) const TYPE: &str = "gpu::matmul::MatmulParams<gpu::MAX_AXES>";
+
+/// Index in [`Launch::params`](crate::common::launch::Launch::params) of the address of the scratch memory.
 pub(super) const SCRATCH_WORD: usize = offset_of!(MatmulHead, scratch) / size_of::<u64>();
 
 /// The parameters of a problem, and of a grid of tiles where the kernel has one.
@@ -145,17 +121,7 @@ pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c
     params
 }
 
-/// The launch of a plan.
-pub(super) fn launch(problem: &MatmulProblem, plan: &TilePlan) -> Launch {
-    let TilePlan { policy, grid, .. } = plan;
-    let (block, shared_bytes) = (policy.tile.threads().into(), policy.tile.shared_bytes(problem.dtype) as u32);
-    let config = LaunchConfig { grid: (grid.launched as u32).into(), block, shared_bytes };
-    let stacked = plan.boxed.as_ref().map(|boxed| boxed.stacked(problem));
-    let params = params_of(stacked.as_ref().unwrap_or(problem), Some(grid), policy.is_c_packed);
-    Launch { params, scratch_word: SCRATCH_WORD, scratch: grid.scratch, config }
-}
-
 /// Text for a kernel's program that compares its parameters with those that are passed.
 pub(super) fn check_text() -> String {
-    MatmulHead::check("gpu::matmul::MatmulParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
+    MatmulHead::check(TYPE, [MAX_AXES * AxisParams::words(3)])
 }

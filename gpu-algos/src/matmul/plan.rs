@@ -4,6 +4,7 @@ use gpu_array::DType;
 
 use super::{
     boxes::BoxedOperands,
+    grid::MatmulGrid,
     policy::{MOST_SKINNY_COLUMNS, MatmulPolicy, MatmulTuning, skinny_tiles},
     problem::MatmulProblem,
     stack::StackPolicy,
@@ -11,10 +12,7 @@ use super::{
     tile::BOXES,
     warps::WarpPlan,
 };
-use crate::{
-    AlgoError, Result,
-    common::launch::{DeviceLimits, ScratchNeed},
-};
+use crate::{AlgoError, Result, common::launch::DeviceLimits};
 
 /// The chosen kernel and its launch.
 #[derive(Clone, Debug)]
@@ -39,24 +37,6 @@ pub(super) struct TilePlan {
     transposed: Option<MatmulProblem>,
     /// The estimated time, in multiplications of a multiprocessor.
     time: u128,
-}
-
-/// The division of results, and of the terms of each, among blocks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct MatmulGrid {
-    /// Rows and columns of tiles of a matrix.
-    pub(super) tiles_m: usize,
-    pub(super) tiles_n: usize,
-    /// Blocks that share a tile; the most of a tile where blocks have equal shares.
-    pub(super) splits: usize,
-    /// Values along k that each of these sums; with equal shares the most of a block.
-    pub(super) k_per_split: usize,
-    /// Whether each block has an equal share of all steps along k of all tiles, in place of the same number of blocks for each tile.
-    pub(super) has_equal_shares: bool,
-    pub(super) blocks: usize,
-    /// Blocks of the launch, which take the others behind their first one.
-    pub(super) launched: usize,
-    pub(super) scratch: ScratchNeed,
 }
 
 impl MatmulPlan {

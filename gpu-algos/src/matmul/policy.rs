@@ -1,4 +1,4 @@
-//! The tile, grid and loads of a product: plain data, chosen from shape, strides, element type and device.
+//! The kernel of a product and its template arguments, and the estimate by which tile and grid are chosen.
 
 use std::iter;
 
@@ -6,24 +6,57 @@ use gpu_array::{DType, gpu_driver::Arch};
 
 use super::{
     boxes::BoxedOperands,
-    params::{ALONG_K, ALONG_OUTER, COUNTER_BYTES, CUDA_CORES, CUDA_CORES_ALONG_K, PACKS, PACKS_ALONG_K},
-    plan::MatmulGrid,
+    constants::{ALONG_K, ALONG_OUTER, CUDA_CORES, CUDA_CORES_ALONG_K, PACKS, PACKS_ALONG_K},
+    grid::MatmulGrid,
     problem::MatmulProblem,
     tensor_cores::BoxOrder,
     tile::{COMPLEX, DOUBLE, MatmulTile, NARROW, PACK_BYTES, SKINNY, WIDE, WIDE_COMPLEX},
 };
-use crate::common::launch::{DeviceLimits, MOST_BLOCKS, ScratchNeed, tuned};
+use crate::common::launch::{DeviceLimits, tuned};
 
-/// The kernel's template arguments.
+/// The kernels whose blocks compute tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TileKernel {
+    Tiles,
+    /// Tiles, whose blocks have equal shares of all steps.
+    Shares,
+    /// Tiles of few columns.
+    Skinny,
+    /// Tiles that are copied box by box.
+    Boxes,
+}
+
+impl TileKernel {
+    /// The kernel of a tile, in a grid whose blocks have equal shares or not.
+    pub(super) fn of(tile: &MatmulTile, has_equal_shares: bool) -> Self {
+        match has_equal_shares {
+            _ if tile.is_of_boxes() => Self::Boxes,
+            _ if tile.is_skinny() => Self::Skinny,
+            true => Self::Shares,
+            false => Self::Tiles,
+        }
+    }
+
+    /// Its name in C++.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Tiles => "matmul",
+            Self::Shares => "matmul_shares",
+            Self::Skinny => "matmul_skinny",
+            Self::Boxes => "matmul_boxes",
+        }
+    }
+}
+
+/// The kernel and its template arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MatmulPolicy {
+    pub(super) kernel: TileKernel,
     pub(super) tile: MatmulTile,
     pub(super) load_a: u32,
     pub(super) load_b: u32,
     /// Whether c is written in packs. It is a parameter of the kernel.
     pub(super) is_c_packed: bool,
-    /// Whether the kernel is that of equal shares.
-    pub(super) has_equal_shares: bool,
 }
 
 impl MatmulPolicy {
@@ -36,7 +69,7 @@ impl MatmulPolicy {
         let loads = boxed.filter(|_| tile.is_of_boxes()).map(|boxed| boxed.orders().map(BoxOrder::boxes));
         let [load_a, load_b] = loads.unwrap_or_else(|| [1, 2].map(|operand| load_of(problem, &tile, operand)));
         let is_c_packed = problem.is_packed(0, PACK_BYTES / problem.dtype.bytes());
-        Self { tile, load_a, load_b, is_c_packed, has_equal_shares: grid.has_equal_shares }
+        Self { kernel: TileKernel::of(&tile, grid.has_equal_shares), tile, load_a, load_b, is_c_packed }
     }
 
     /// The C++ expression of the kernel.
@@ -50,20 +83,15 @@ impl MatmulPolicy {
     }
 
     fn template_arguments(&self, dtype: DType) -> String {
-        let (element, Self { tile, load_a, load_b, .. }) = (cuda_element(dtype), self);
-        let kernel = match self.has_equal_shares {
-            _ if tile.is_of_boxes() => "matmul_boxes",
-            _ if tile.is_skinny() => "matmul_skinny",
-            true => "matmul_shares",
-            false => "matmul",
-        };
-        let tile = tile.text();
+        let (element, Self { kernel, tile, load_a, load_b, .. }) = (cuda_element(dtype), self);
+        let (kernel, tile) = (kernel.name(), tile.text());
         format!("gpu::matmul::{kernel}<{element}, {tile}, {load_a}, {load_b}")
     }
 
     /// All that the program depends on.
     pub(super) fn key(&self, dtype: DType) -> impl Iterator<Item = u64> {
-        let loads = u64::from(self.has_equal_shares) << 63 | u64::from(self.load_a) << 32 | u64::from(self.load_b);
+        let loads =
+            u64::from(self.kernel == TileKernel::Shares) << 63 | u64::from(self.load_a) << 32 | u64::from(self.load_b);
         self.tile.key().into_iter().chain([loads, element_key(dtype)])
     }
 }
@@ -148,9 +176,6 @@ const SM_70: MatmulTuning = MatmulTuning { double: WIDE, ..SM_80 };
 /// By architecture, the oldest first. Tensor cores know f64 from 8.0 on.
 static TUNING: [(Arch, MatmulTuning); 2] = [(Arch::new(7, 0), SM_70), (Arch::new(8, 0), SM_80)];
 
-/// Numbers of blocks that may share a tile.
-const SPLITS: [usize; 18] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512];
-
 /// Static shared memory of a kernel of tiles, to the alignment of the dynamic one behind it.
 const STATIC_BYTES: usize = 128;
 
@@ -186,74 +211,12 @@ impl MatmulTuning {
         device: &DeviceLimits,
     ) -> Option<(u128, MatmulTile, MatmulGrid)> {
         let fitting = tiles.filter(|tile| tile.shared_bytes(problem.dtype) + STATIC_BYTES <= device.most_shared_bytes);
-        let plans = fitting.flat_map(|tile| iter::repeat(tile).zip(self.grids(problem, tile, device)));
+        let plans = fitting
+            .flat_map(|tile| iter::repeat(tile).zip(MatmulGrid::of_tile(problem, tile, self.least_share, device)));
         let plans = plans.filter(|(_, grid)| accepts(grid));
         let plans = plans.map(|(tile, grid)| (self.time(problem, tile, &grid, device), tile, grid));
         // The first of the fastest, which has the largest tile.
         plans.min_by_key(|(time, ..)| *time).map(|(time, &tile, grid)| (time, tile, grid))
-    }
-
-    /// The grids of a tile, without and with several blocks for each.
-    fn grids(
-        &self,
-        problem: &MatmulProblem,
-        tile: &MatmulTile,
-        device: &DeviceLimits,
-    ) -> impl Iterator<Item = MatmulGrid> {
-        let (tiles_m, tiles_n) = (problem.m.div_ceil(tile.block_m), problem.n.div_ceil(tile.block_n));
-        let tiles = tiles_m.checked_mul(tiles_n).and_then(|tiles| tiles.checked_mul(problem.matrices()));
-        let tiles = tiles.filter(|&tiles| tiles <= MOST_BLOCKS);
-        let few = tiles.is_some_and(|tiles| tiles < device.multiprocessors * tile.resident);
-        let shared = tiles.is_some_and(|tiles| tiles <= COUNTER_BYTES / size_of::<u32>()) && few;
-        let most = if shared { (problem.k / self.least_share).max(1) } else { 1 };
-        let (k, step, bytes) = (problem.k, tile.block_k, tile.block_m * tile.block_n * problem.dtype.bytes());
-        let of_splits = tiles.into_iter().flat_map(move |tiles| {
-            SPLITS.into_iter().take_while(move |&wanted| wanted <= most).map(move |wanted| {
-                let k_per_split = k.div_ceil(wanted).next_multiple_of(step).max(step);
-                let splits = k.div_ceil(k_per_split).max(1);
-                let blocks = tiles * splits;
-                let scratch = if splits > 1 { ScratchNeed::Counted(blocks * bytes) } else { ScratchNeed::None };
-                let is_persistent = tile.is_of_boxes() && splits == 1;
-                let resident = device.multiprocessors * tile.resident;
-                let launched = if is_persistent { blocks.min(resident) } else { blocks };
-                let has_equal_shares = false;
-                MatmulGrid { tiles_m, tiles_n, splits, k_per_split, has_equal_shares, blocks, launched, scratch }
-            })
-        });
-        let tiles = tiles.filter(|_| shared && tile.unit == CUDA_CORES);
-        of_splits.chain(tiles.and_then(|tiles| self.equal_shares(problem, tile, [tiles_m, tiles_n, tiles], device)))
-    }
-
-    /// The grid of as many blocks as run at once, with equal shares of the steps of all tiles; None where a share would be small.
-    fn equal_shares(
-        &self,
-        problem: &MatmulProblem,
-        tile: &MatmulTile,
-        [tiles_m, tiles_n, tiles]: [usize; 3],
-        device: &DeviceLimits,
-    ) -> Option<MatmulGrid> {
-        let (blocks, of_tile) = (device.multiprocessors * tile.resident, problem.k.div_ceil(tile.block_k));
-        let steps = tiles.checked_mul(of_tile)?;
-        // The kernel multiplies steps by blocks, and counts along k, in 32 bits.
-        let counted = [steps.checked_add(1)?.checked_mul(blocks)?, of_tile.checked_mul(tile.block_k)?];
-        let is_counted = counted.iter().all(|&number| number < 1 << 32);
-        let least = steps / blocks;
-        if !is_counted || least * tile.block_k < self.least_share {
-            return None;
-        }
-        let splits = (of_tile - 1).div_ceil(least) + 1;
-        let scratch = ScratchNeed::Counted(tiles * splits * tile.block_m * tile.block_n * problem.dtype.bytes());
-        let k_per_split = steps.div_ceil(blocks) * tile.block_k;
-        Some(MatmulGrid {
-            tiles_m,
-            tiles_n,
-            splits,
-            k_per_split,
-            has_equal_shares: true,
-            blocks,
-            launched: blocks,
-            scratch,
-        })
     }
 
     /// The estimated time: the multiplications of a multiprocessor at its peak.
@@ -276,7 +239,7 @@ impl MatmulTuning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matmul::params::TENSOR_CORES;
+    use crate::matmul::constants::TENSOR_CORES;
 
     #[test]
     fn threads_have_equal_shares_of_the_copies_of_every_load() {

@@ -6,18 +6,23 @@ use gpu_array::{
 };
 
 use super::{
+    constants::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
     epilogue::EpilogueText,
-    launch::{self, MATMUL, PARAMS_TYPE, SHARES, STACK, WARPS, program},
-    params::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
-    policy::{MatmulPolicy, MatmulTuning},
+    params::TYPE,
+    policy::{MatmulPolicy, MatmulTuning, TileKernel},
+    program::{self, MATMUL, SHARES, STACK, WARPS, of_tiles},
     stack::{StackPolicy, TILES},
     tensor_cores::{self, BoxOrder},
-    tile::{BOXES, SKINNY},
-    warps,
+    tile::{BOXES, MatmulTile, SKINNY},
 };
 
 /// The architecture of the samples.
 const ARCH: Arch = Arch::new(9, 0);
+
+/// The policy of a tile that writes packs, in a grid whose blocks have equal shares or not.
+fn policy(tile: MatmulTile, [load_a, load_b]: [u32; 2], has_equal_shares: bool) -> MatmulPolicy {
+    MatmulPolicy { kernel: TileKernel::of(&tile, has_equal_shares), tile, load_a, load_b, is_c_packed: true }
+}
 
 /// Adds each tile of boxes for matrices in C order, and the largest one for the other orders and with an epilogue.
 fn of_boxes(registry: Registry) -> Registry {
@@ -26,10 +31,10 @@ fn of_boxes(registry: Registry) -> Registry {
     let others =
         [([across, across], false), ([along, along], false), ([across, along], false), ([along, across], true)];
     let largest = others.into_iter().map(|(orders, is_fused)| (BOXES[0], orders, is_fused));
-    each.chain(largest).fold(registry, |registry, (tile, [load_a, load_b], is_fused)| {
-        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true, has_equal_shares: false };
-        let epilogue = is_fused.then(|| EpilogueText::sample(PARAMS_TYPE, DType::F64));
-        registry.with_sample(launch::BOXES.name, program(DType::F64, &policy, epilogue))
+    each.chain(largest).fold(registry, |registry, (tile, loads, is_fused)| {
+        let policy = policy(tile, loads, false);
+        let epilogue = is_fused.then(|| EpilogueText::sample(TYPE, DType::F64));
+        registry.with_sample(program::BOXES.name, of_tiles(DType::F64, &policy, epilogue))
     })
 }
 
@@ -42,10 +47,10 @@ fn of_few_columns(registry: Registry) -> Registry {
         (DType::F32, [PACKS_ALONG_K, ALONG_K], true),
     ];
     let widest = others.into_iter().map(|(dtype, loads, is_fused)| (dtype, SKINNY[0], loads, is_fused));
-    each.chain(widest).fold(registry, |registry, (dtype, tile, [load_a, load_b], is_fused)| {
-        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true, has_equal_shares: false };
-        let epilogue = is_fused.then(|| EpilogueText::sample(PARAMS_TYPE, dtype));
-        registry.with_sample(launch::SKINNY.name, program(dtype, &policy, epilogue))
+    each.chain(widest).fold(registry, |registry, (dtype, tile, loads, is_fused)| {
+        let policy = policy(tile, loads, false);
+        let epilogue = is_fused.then(|| EpilogueText::sample(TYPE, dtype));
+        registry.with_sample(program::SKINNY.name, of_tiles(dtype, &policy, epilogue))
     })
 }
 
@@ -63,20 +68,19 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let loads = [[PACKS, PACKS], [ALONG_K, ALONG_K], [ALONG_OUTER, ALONG_OUTER]];
         loads.map(|loads| (dtype, MatmulTuning::of(ARCH).tiles(dtype)[0], loads))
     });
-    let registry = tiles.chain(others).fold(registry, |registry, (dtype, tile, [load_a, load_b])| {
-        let policy = MatmulPolicy { tile, load_a, load_b, is_c_packed: true, has_equal_shares: false };
-        registry.with_sample(MATMUL.name, program(dtype, &policy, None))
+    let registry = tiles.chain(others).fold(registry, |registry, (dtype, tile, loads)| {
+        let policy = policy(tile, loads, false);
+        registry.with_sample(MATMUL.name, of_tiles(dtype, &policy, None))
     });
     let registry = MatmulTuning::of(ARCH).tiles(DType::F32).iter().fold(registry, |registry, &tile| {
-        let policy =
-            MatmulPolicy { tile, load_a: ALONG_K, load_b: ALONG_OUTER, is_c_packed: true, has_equal_shares: true };
-        registry.with_sample(SHARES.name, program(DType::F32, &policy, None))
+        let policy = policy(tile, [ALONG_K, ALONG_OUTER], true);
+        registry.with_sample(SHARES.name, of_tiles(DType::F32, &policy, None))
     });
     let registry = [DType::F32, DType::F64].into_iter().fold(registry, |registry, dtype| {
         let load_a = if dtype == DType::F64 { ALONG_K } else { PACKS_ALONG_K };
         let tile = MatmulTuning::of(ARCH).tiles(dtype)[0];
-        let policy = MatmulPolicy { tile, load_a, load_b: PACKS, is_c_packed: true, has_equal_shares: false };
-        registry.with_sample(MATMUL.name, program(dtype, &policy, Some(EpilogueText::sample(PARAMS_TYPE, dtype))))
+        let policy = policy(tile, [load_a, PACKS], false);
+        registry.with_sample(MATMUL.name, of_tiles(dtype, &policy, Some(EpilogueText::sample(TYPE, dtype))))
     });
     let registry = of_few_columns(registry);
     let registry = of_boxes(tensor_cores::samples::add_to(registry));
@@ -84,9 +88,9 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     let stacks = stacks.chain([(DType::C64, TILES[0])]);
     let registry = [DType::F32, DType::U32]
         .into_iter()
-        .fold(registry, |registry, dtype| registry.with_sample(WARPS.name, warps::program(dtype)));
+        .fold(registry, |registry, dtype| registry.with_sample(WARPS.name, program::of_warps(dtype)));
     stacks.fold(registry, |registry, (dtype, tile)| {
         let policy = StackPolicy { tile, is_a_packed: true, is_b_packed: true, is_c_packed: true };
-        registry.with_sample(STACK.name, policy.program(dtype))
+        registry.with_sample(STACK.name, program::of_stack(dtype, &policy))
     })
 }

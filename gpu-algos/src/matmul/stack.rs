@@ -1,24 +1,9 @@
-//! Products of stacks of small matrices, of which a block computes several: the choice of the tile, and the launch.
+//! Products of stacks of small matrices, of which a block computes several: the tiles, and the kernel's template arguments.
 
-use std::iter;
+use gpu_array::DType;
 
-use gpu_array::{
-    DType,
-    gpu_driver::{Device, GeneratedKernel, KernelSpace, LaunchConfig, Program},
-};
-use smallvec::SmallVec;
-
-use super::{
-    launch::{STACK, program_of},
-    params::{SCRATCH_WORD, params_of},
-    policy::{cuda_element, element_key},
-    problem::MatmulProblem,
-    tile::PACK_BYTES,
-};
-use crate::{
-    Result,
-    common::launch::{DeviceLimits, Launch, MOST_BLOCKS, ScratchNeed},
-};
+use super::{policy::cuda_element, problem::MatmulProblem, tile::PACK_BYTES};
+use crate::common::launch::{DeviceLimits, MOST_BLOCKS};
 
 /// The tile of a matrix in shared memory, and the work of a thread and of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +60,7 @@ impl StackPolicy {
             is_b_packed: problem.is_packed(2, width),
             is_c_packed: problem.is_packed(0, width),
         };
-        let blocks = problem.matrices().div_ceil(tile.matrices);
+        let blocks = policy.blocks(problem);
         let fits = problem.batch.len() == 1
             && 4 * m * n >= tile.size * tile.size
             && (LEAST_WAVES * device.multiprocessors..=MOST_BLOCKS).contains(&blocks)
@@ -93,12 +78,19 @@ impl StackPolicy {
         problem.matrices() > 1 && problem.m.max(problem.n).max(problem.k) <= 32
     }
 
-    fn threads(&self) -> u32 {
+    /// Blocks of a launch.
+    pub(super) fn blocks(&self, problem: &MatmulProblem) -> usize {
+        problem.matrices().div_ceil(self.tile.matrices)
+    }
+
+    /// Threads of a block.
+    pub(super) fn threads(&self) -> u32 {
         let StackTile { size, thread_m, thread_n, matrices, .. } = self.tile;
         (size / thread_m * (size / thread_n) * matrices) as u32
     }
 
-    fn shared_bytes(&self, dtype: DType) -> usize {
+    /// Dynamic shared memory of a block.
+    pub(super) fn shared_bytes(&self, dtype: DType) -> usize {
         let StackTile { size, matrices, .. } = self.tile;
         matrices * size * (2 * size * dtype.bytes() + PACK_BYTES)
     }
@@ -112,29 +104,8 @@ impl StackPolicy {
         format!("gpu::matmul::matmul_stack<{}, {tile}, {is_a_packed}, {is_b_packed}>", cuda_element(dtype))
     }
 
-    /// The program of the kernel.
-    pub(super) fn program(&self, dtype: DType) -> Program {
-        program_of(STACK, dtype, self.template(dtype), &[])
-    }
-
-    pub(super) fn kernel(&self, dtype: DType, device: &Device) -> Result<GeneratedKernel> {
-        /// The keys of kernels of stacks.
-        static SPACE: KernelSpace = KernelSpace::new();
-        let flags = u64::from(self.is_a_packed) << 1 | u64::from(self.is_b_packed);
-        let key: SmallVec<[u64; 4]> =
-            iter::once(SPACE.word()).chain([self.tile.size as u64, flags, element_key(dtype)]).collect();
-        Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program(dtype)))?)
-    }
-
-    /// The launch of the kernel.
-    pub(super) fn launch(&self, problem: &MatmulProblem) -> Launch {
-        let blocks = problem.matrices().div_ceil(self.tile.matrices) as u32;
-        let config = LaunchConfig {
-            grid: blocks.into(),
-            block: self.threads().into(),
-            shared_bytes: self.shared_bytes(problem.dtype) as u32,
-        };
-        let params = params_of(problem, None, self.is_c_packed);
-        Launch { params, scratch_word: SCRATCH_WORD, scratch: ScratchNeed::None, config }
+    /// The template arguments besides the element type, for a key.
+    pub(super) fn key(&self) -> [u64; 2] {
+        [self.tile.size as u64, u64::from(self.is_a_packed) << 1 | u64::from(self.is_b_packed)]
     }
 }

@@ -2,7 +2,7 @@
 
 use gpu_array::DType;
 
-use super::params::{CUDA_CORES, CUDA_CORES_ALONG_K, TENSOR_CORES, TENSOR_CORES_OF_BOXES};
+use super::constants::{CUDA_CORES, CUDA_CORES_ALONG_K, TENSOR_CORES, TENSOR_CORES_OF_BOXES};
 
 /// The tile of a block, and the facts by which its speed is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) struct MatmulTile {
     pub(super) busy: usize,
     /// Share of the arithmetic units that it uses, in percent.
     pub(super) efficiency: usize,
-    /// The units that multiply: `CUDA_CORES` or another one of params.rs.
+    /// The units that multiply: `CUDA_CORES` or another one of constants.rs.
     pub(super) unit: u32,
 }
 

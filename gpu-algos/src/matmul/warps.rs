@@ -1,23 +1,9 @@
-//! Products with few values along k, of which a warp computes a tile: the tile, the estimated time, and the launch.
+//! Products with few values along k, of which a warp computes a tile: the tile, the grid and the estimated time.
 
-use gpu_array::{
-    DType,
-    expression::MAX_AXES,
-    gpu_driver::{Device, GeneratedKernel, KernelSpace, LaunchConfig, Program},
-};
+use gpu_array::{DType, expression::MAX_AXES};
 
-use super::{
-    launch::{MATMUL, WARPS, program_of},
-    params::{SCRATCH_WORD, params_of},
-    plan::MatmulGrid,
-    policy::{cuda_element, element_key},
-    problem::MatmulProblem,
-    tile::PACK_BYTES,
-};
-use crate::{
-    Result,
-    common::launch::{DeviceLimits, Launch, MOST_BLOCKS, ScratchNeed},
-};
+use super::{grid::MatmulGrid, policy::cuda_element, problem::MatmulProblem, tile::PACK_BYTES};
+use crate::common::launch::{DeviceLimits, MOST_BLOCKS, ScratchNeed};
 
 /// The tile of a warp, and the facts by which its speed is estimated.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +51,8 @@ const MOST_TERMS: usize = 1024;
 /// The grid and the estimated time, in multiplications of a multiprocessor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WarpPlan {
-    grid: MatmulGrid,
-    is_c_packed: bool,
+    pub(super) grid: MatmulGrid,
+    pub(super) is_c_packed: bool,
     pub(super) time: u128,
 }
 
@@ -105,28 +91,16 @@ impl WarpPlan {
         let time = (rounds * together) as u128 * (area * steps * 100 / TILE.efficiency) as u128;
         Some(Self { grid, is_c_packed: problem.is_packed(0, width), time })
     }
-
-    pub(super) fn kernel(dtype: DType, device: &Device) -> Result<GeneratedKernel> {
-        /// The keys of kernels of warps.
-        static SPACE: KernelSpace = KernelSpace::new();
-        let key = [SPACE.word(), element_key(dtype)];
-        Ok(device.generated_kernel(&SPACE, &key, || Ok(program(dtype)))?)
-    }
-
-    pub(super) fn launch(&self, problem: &MatmulProblem) -> Launch {
-        let config = LaunchConfig {
-            grid: (self.grid.launched as u32).into(),
-            block: (32 * TILE.warps as u32).into(),
-            shared_bytes: TILE.shared_bytes() as u32,
-        };
-        let params = params_of(problem, Some(&self.grid), self.is_c_packed);
-        Launch { params, scratch_word: SCRATCH_WORD, scratch: ScratchNeed::None, config }
-    }
 }
 
 impl WarpTile {
+    /// Threads of a block.
+    pub(super) fn threads(&self) -> u32 {
+        32 * self.warps as u32
+    }
+
     /// Dynamic shared memory of a block: rows of a with a pack behind each, and rows of b.
-    fn shared_bytes(&self) -> usize {
+    pub(super) fn shared_bytes(&self) -> usize {
         let stage = self.block_m * (4 * self.block_k + PACK_BYTES) + self.block_k * 4 * self.block_n;
         self.warps * self.stages * stage
     }
@@ -139,9 +113,4 @@ pub(super) fn template(dtype: DType) -> String {
         "gpu::matmul::WarpTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {warps}, {resident}>"
     );
     format!("gpu::matmul::matmul_warps<{}, {tile}>", cuda_element(dtype))
-}
-
-/// The program of the kernel.
-pub(super) fn program(dtype: DType) -> Program {
-    program_of(WARPS, dtype, template(dtype), &[MATMUL])
 }

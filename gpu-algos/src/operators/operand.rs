@@ -2,7 +2,7 @@
 
 use gpu_array::{Complex, Element, Float, bf16, f16};
 
-use super::moments::{Moments, MomentsOf, PartMoments};
+use super::moments_state::{Moments, PartMoments};
 
 /// A type that a sum or a product is accumulated in: integers wrap, floats are f64, complex numbers have such parts.
 pub trait Accumulator: Copy + Send + Sync + 'static {
@@ -39,6 +39,22 @@ accumulators! {
     u64: 0, 1, u64::wrapping_add, u64::wrapping_mul;
     f64: 0.0, 1.0, std::ops::Add::add, std::ops::Mul::mul;
     Complex<f64>: Self::new(0.0, 0.0), Self::new(1.0, 0.0), std::ops::Add::add, std::ops::Mul::mul;
+}
+
+/// The moments of values `T`: [`Moments`] of real numbers, [`PartMoments`] of complex ones.
+pub trait MomentsOf<T: Summand>: Copy + Default + Send + Sync + 'static {
+    /// The moments with one value more.
+    #[must_use]
+    fn with(self, value: T) -> Self;
+    /// The moments of the values of both.
+    #[must_use]
+    fn and(self, other: Self) -> Self;
+    /// The moments of values that are few enough to be read twice.
+    fn of(run: &[T]) -> Self;
+    /// The mean; NaN of no values.
+    fn mean(self) -> T::MeanAccumulator;
+    /// `sum |x - mean|^2 / (n - ddof)`; NaN unless n > ddof.
+    fn variance(self, ddof: u64) -> f64;
 }
 
 /// An element type that can be added up: each [`Element`].

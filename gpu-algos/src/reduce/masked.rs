@@ -4,7 +4,8 @@ use gpu_array::Element;
 use ndarray::{Dimension, Ix0, Ix1};
 
 use super::{
-    place::{OnHost, Reduces, families},
+    families::{self, OnHost},
+    place::Reduces,
     reduction::Reduction,
     results::{Pair, Results},
     table::{for_each_reduction, in_f64, mean, spread},

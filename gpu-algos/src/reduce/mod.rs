@@ -62,6 +62,8 @@
 mod axes;
 #[cfg(test)]
 mod choices;
+mod constants;
+mod families;
 mod launch;
 mod leaves;
 mod map_rows;
@@ -78,8 +80,8 @@ pub(crate) mod samples;
 mod table;
 
 pub use methods::{Common, Reductions};
-pub use place::{ReduceBackend, Reduces};
-pub use reduction::Reduction;
+pub use place::Reduces;
+pub use reduction::{ReduceBackend, Reduction};
 pub use results::{Pair, Results};
 
 pub use crate::common::summable::{Ordered, Summable};

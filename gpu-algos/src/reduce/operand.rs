@@ -14,8 +14,7 @@ use smallvec::SmallVec;
 
 use super::{
     map_rows::{self, may_be_stage},
-    place::ReduceBackend,
-    reduction::{ReduceOperation, Reduced, Reduction},
+    reduction::{ReduceBackend, ReduceOperation, Reduced, Reduction},
     results::{Pair, Results},
 };
 use crate::common::{

@@ -5,11 +5,12 @@ use std::mem::offset_of;
 use gpu_array::{
     DType,
     expression::{AxisParams, LeafParams, MAX_AXES, divisor},
-    gpu_driver::{Header, LaunchConfig, joined_text, kernel_constants, kernel_params},
+    gpu_driver::{Header, LaunchConfig, joined_text, kernel_params},
 };
 use smallvec::SmallVec;
 
 use super::{
+    constants::CONSTANTS,
     leaves::Located,
     plan::{ReducePlan, ReduceProblem},
 };
@@ -19,18 +20,6 @@ use crate::common::{
     operator::DeviceOperator,
     source::ValueSource,
 };
-
-kernel_constants! {
-    const CONSTANTS: &str;
-    /// Bytes of the counters at the head of `Stream::with_scratch`, behind which the states begin.
-    pub(super) const COUNTER_BYTES: usize = 16384;
-    /// The form of a kernel for one reduced axis and leaves in memory that are all `PACKED`, or along an outer axis some of several `CONSTANT`.
-    pub(super) const CONTIGUOUS: u32 = 1;
-    /// The form of a kernel for one result.
-    pub(super) const ONE_RESULT: u32 = 2;
-}
-const _: () =
-    assert!(COUNTER_BYTES == gpu_array::gpu_driver::SCRATCH_COUNTERS, "the counters of a stream's scratch memory");
 
 kernel_params! {
     /// The parameters of a reduction of the expression `E` by the operator `O`.

@@ -4,8 +4,8 @@ use gpu_array::{expression::LoweredLeaf, gpu_driver::Arch};
 
 use super::{
     axes::Axes,
+    constants::{CONTIGUOUS, ONE_RESULT},
     leaves::Located,
-    params::{CONTIGUOUS, ONE_RESULT},
 };
 use crate::common::{
     launch::tuned,

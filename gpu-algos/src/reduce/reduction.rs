@@ -1,4 +1,4 @@
-//! Reductions as values: the expression, the axes, the destination.
+//! Reductions as values: the expression, the axes, the destination, and the places that compute them.
 
 use std::{fmt, marker::PhantomData};
 
@@ -11,13 +11,15 @@ use ndarray::{ArrayD, Axis, Dimension, Ix0, IxDyn, RemoveAxis};
 use smallvec::{SmallVec, smallvec};
 
 use super::{
+    families::HostReduce,
     launch::run,
-    place::{HostReduce, ReduceBackend},
     results::{Pair, Results},
 };
 use crate::{
     AlgoError, Result,
     common::{launch::allocate, operator::DeviceOperator, shape::dim_of, source::checked},
+    scan::ScanBackend,
+    select::Selects,
 };
 
 /// A reduction that has not been computed.
@@ -140,6 +142,27 @@ impl<O: Results> ReduceOperation<O> {
         };
         reduce(lowered, &axes, ddof)
     }
+}
+
+/// A place that computes reductions and scans, and [selections](Selects) too: [`Gpu`] or [`Host`](gpu_array::expression::Host).
+pub trait ReduceBackend: Selects + ScanBackend {
+    #[doc(hidden)]
+    fn eval<O: Results, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, O, D, K, Self>,
+    ) -> Result<O::Arrays<K, Self>>;
+    #[doc(hidden)]
+    fn get<O: Results>(arrays: &O::Arrays<Ix0, Self>) -> Result<O::Values>;
+    #[doc(hidden)]
+    fn reduce_into<O: Element, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, O, D, K, Self>,
+        target: Self::ViewMut<'_, O, K>,
+    ) -> Result<()>;
+    #[doc(hidden)]
+    fn reduce_into_both<A: Element, B: Element, D: Dimension, K: Dimension>(
+        reduction: &Reduction<'_, Pair<A, B>, D, K, Self>,
+        first: Self::ViewMut<'_, A, K>,
+        second: Self::ViewMut<'_, B, K>,
+    ) -> Result<()>;
 }
 
 impl<'a, O: Results, D: Dimension, P: ReduceBackend> Reduction<'a, O, D, Ix0, P> {

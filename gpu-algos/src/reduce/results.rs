@@ -10,7 +10,10 @@ use gpu_array::{
 use ndarray::{ArrayD, Dimension, Ix0};
 use smallvec::{SmallVec, smallvec};
 
-use crate::{Result, common::launch::allocate};
+use crate::{
+    Result,
+    common::{launch::allocate, on_host::shaped},
+};
 
 /// Result types of reductions: an element type, or a [`Pair`] of them.
 pub trait Results: sealed::SealedResults + Sized + 'static {
@@ -88,11 +91,4 @@ impl<A: Element, B: Element> Results for Pair<A, B> {
     fn on_host<K: Dimension>(values: ArrayD<(A, B)>, dim: K) -> Result<Self::Arrays<K, Host>> {
         Ok((shaped(values.map(|both| both.0), dim.clone())?, shaped(values.map(|both| both.1), dim)?))
     }
-}
-
-/// The values in C order, in another shape.
-fn shaped<T: Element, K: Dimension>(values: ArrayD<T>, dim: K) -> Result<ndarray::Array<T, K>> {
-    let shape = dim.slice().to_vec();
-    let (expected, got) = (dim.size(), values.len());
-    values.into_shape_with_order(dim).map_err(|_| gpu_array::ArrayError::Length { shape, expected, got }.into())
 }

@@ -27,7 +27,8 @@ use smallvec::SmallVec;
 
 use super::{
     epilogue::{COMPLEX_RESULT_WORD, HALF_RESULT_WORD, Placeholder, RESULT_WORD},
-    plan::{OP, ScanPlan, choose},
+    options::OP,
+    plan::{ScanPlan, choose},
     policy::{CONSTANTS_HEADER, LOADING, ScanAlgorithm, ScanOperands, ScanPolicy, ScanProblem},
 };
 use crate::{

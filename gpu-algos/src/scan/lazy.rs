@@ -1,32 +1,27 @@
-//! Scans as values: the expression, the mode, the destination.
+//! Scans as values: the expression, the mode, the destination, and the places that compute them.
 
 use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
-    ArrayError, Element, GpuArray, GpuViewMut,
-    expression::{Assembled, Expr, Gpu, Host, IntoExpr, Lowered},
+    ArrayError, Element,
+    expression::{Assembled, Backend, Expr, Gpu, IntoExpr},
     gpu_driver::Stream,
 };
-use ndarray::{Array, ArrayD, Axis, Dimension, Ix1};
-use smallvec::SmallVec;
+use ndarray::{Axis, Dimension, Ix1};
 
 use super::{
-    epilogue::{placeholders, results},
-    launch::{Heads, ScanJob},
-    place::{self, HostHeads, HostScan},
-    plan::OP,
+    epilogue::results,
+    families::{HostHeads, HostScan, of_flags, of_keys},
+    launch::Heads,
+    options::{OP, ScanOptions},
 };
 use crate::{
-    AlgoError, Result,
+    Result,
     common::{
-        launch::allocate,
-        operator::DeviceOperator,
-        shape::{dim_of, in_order, same_shape},
-        source::{ValueSource, checked},
+        operator::{DeviceOperator, OperatorKind},
+        shape::{dim_of, same_shape},
+        source::checked,
     },
-    device::params::EXCLUSIVE,
-    reduce::{ReduceBackend, Results},
-    tiles::layout::TileTarget,
 };
 
 /// A scan that has not been computed.
@@ -38,15 +33,15 @@ use crate::{
 /// axis, `P` the place.
 #[must_use = "it is computed by `eval`"]
 pub struct Scan<'a, O: Element, D: Dimension, K = Ix1, P = Gpu> {
-    values: Result<Assembled<'a>, ArrayError>,
-    heads: Option<(Result<Assembled<'a>, ArrayError>, Segments)>,
+    pub(super) values: Result<Assembled<'a>, ArrayError>,
+    pub(super) heads: Option<(Result<Assembled<'a>, ArrayError>, Segments)>,
     /// The epilogue, an expression of the results.
-    epilogue: Option<Result<Expr<'a, O, D>, ArrayError>>,
-    operator: DeviceOperator,
-    options: ScanOptions,
-    home: Option<Stream>,
+    pub(super) epilogue: Option<Result<Expr<'a, O, D>, ArrayError>>,
+    pub(super) operator: DeviceOperator,
+    pub(super) options: ScanOptions,
+    pub(super) home: Option<Stream>,
     /// The function that computes it on the host.
-    host: Option<HostScan<O>>,
+    pub(super) host: Option<HostScan<O>>,
     _types: PhantomData<fn() -> (K, P)>,
 }
 
@@ -65,15 +60,20 @@ pub(super) struct ScanInputs<'a, O, K> {
     pub(super) host: Option<HostScan<O>>,
 }
 
-/// The axis, the kind and the direction of a scan.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ScanOptions {
-    pub(crate) axis: Option<usize>,
-    pub(crate) exclusive: bool,
-    pub(crate) reverse: bool,
+/// A place that computes scans: [`Gpu`] or [`Host`](gpu_array::expression::Host).
+pub trait ScanBackend: Backend {
+    #[doc(hidden)]
+    fn scan<O: Element, D: Dimension, K: Dimension>(scan: &Scan<'_, O, D, K, Self>) -> Result<Self::Owned<O, K>>;
+    #[doc(hidden)]
+    fn scan_into<O: Element, D: Dimension, K: Dimension>(
+        scan: &Scan<'_, O, D, K, Self>,
+        target: Self::ViewMut<'_, O, K>,
+    ) -> Result<()>;
+    #[doc(hidden)]
+    fn scan_in_place<T: Element, D: Dimension>(scan: InPlace<'_, T, D, Self>) -> Result<()>;
 }
 
-impl<'a, O: Element, D: Dimension, P: ReduceBackend> Scan<'a, O, D, Ix1, P> {
+impl<'a, O: Element, D: Dimension, P: ScanBackend> Scan<'a, O, D, Ix1, P> {
     /// A scan by an operator on a GPU, or by a function of the host.
     pub(crate) fn new(
         values: Result<Assembled<'a>, ArrayError>,
@@ -92,7 +92,7 @@ impl<'a, O: Element, D: Dimension, P: ReduceBackend> Scan<'a, O, D, Ix1, P> {
     }
 }
 
-impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Scan<'a, O, D, K, P> {
+impl<'a, O: Element, D: Dimension, K: Dimension, P: ScanBackend> Scan<'a, O, D, K, P> {
     /// Makes the scan exclusive: each result is that of all values before it.
     ///
     /// The first result of a line or segment is the identity of the operator: 0 or 1, or for the greatest and least so far the bound that every value
@@ -112,13 +112,13 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Scan<'a, O, D
 
     /// Restarts the scan at each set flag. Flags have the shape of the values.
     pub fn segments(mut self, flags: impl IntoExpr<'a, Elem = bool, Dim = D, Backend = P>) -> Self {
-        self.heads = Some((flags.into_expr().lower_deferred(), (Heads::Flags, place::of_flags)));
+        self.heads = Some((flags.into_expr().lower_deferred(), (Heads::Flags, of_flags)));
         self
     }
 
     /// Restarts the scan at each key that differs from the key before it. Keys have the shape of the values; a NaN equals no key.
     pub fn by_key<T: Element>(mut self, keys: impl IntoExpr<'a, Elem = T, Dim = D, Backend = P>) -> Self {
-        self.heads = Some((keys.into_expr().lower_deferred(), (Heads::Keys, place::of_keys::<T>)));
+        self.heads = Some((keys.into_expr().lower_deferred(), (Heads::Keys, of_keys::<T>)));
         self
     }
 
@@ -147,7 +147,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Scan<'a, O, D
     }
 
     /// The scanned expression, and the shape of the result.
-    fn prepare(&self) -> Result<(&Assembled<'a>, K)> {
+    pub(super) fn prepare(&self) -> Result<(&Assembled<'a>, K)> {
         let values = checked(&self.values)?;
         let shape = values.shape();
         if let Some((heads, _)) = &self.heads {
@@ -190,18 +190,6 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Scan<'a, O, D
     }
 }
 
-impl<O: Element, D: Dimension, K: Dimension> Scan<'_, O, D, K, Host> {
-    pub(crate) fn eval_on_host(&self) -> Result<Array<O, K>> {
-        let (values, dim) = self.prepare()?;
-        let heads = match &self.heads {
-            Some((heads, segments)) => Some((checked(heads)?.ready(None)?, *segments)),
-            None => None,
-        };
-        let heads = heads.as_ref().map(|(heads, segments)| (&**heads, *segments));
-        O::on_host(self.options.on_host(self.host, &*values.ready(None)?, heads)?, dim)
-    }
-}
-
 impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     /// Applies `map` to each result before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel. On the host
     /// an expression of the scan does the same.
@@ -225,129 +213,64 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
         self.home = Some(home.into());
         self
     }
-
-    fn run(
-        &self,
-        values: &Assembled<'a>,
-        target: &TileTarget<'_>,
-        home: Option<&Stream>,
-        stream: &Stream,
-    ) -> Result<()> {
-        let values = &*values.ready(Some(stream))?;
-        let heads = match &self.heads {
-            Some((heads, (kind, _))) => Some((checked(heads)?.ready(Some(stream))?, *kind)),
-            None => None,
-        };
-        let heads = heads.as_ref().map(|(heads, kind)| (&**heads as &dyn ValueSource, *kind));
-        let epilogue = match &self.epilogue {
-            Some(epilogue) => Some(epilogue.as_ref().map_err(Clone::clone)?.lower()?),
-            None => None,
-        };
-        let operation = ScanOperation { operator: &self.operator, options: self.options };
-        operation.run(values, heads, epilogue.as_ref(), target, home, stream)
-    }
-
-    pub(crate) fn eval_on_device(&self) -> Result<GpuArray<O, K>> {
-        let (values, dim) = self.prepare()?;
-        let stream = match &self.home {
-            Some(home) => home,
-            None => values.stream()?,
-        };
-        let array = allocate::<O, K>(stream, dim)?;
-        let address = array.as_device_vec().as_raw();
-        let strides = self.options.strides(values.shape(), array.strides());
-        let target = TileTarget { address, dtype: O::DTYPE, strides: &strides };
-        self.run(values, &target, None, stream)?;
-        Ok(array)
-    }
-
-    pub(crate) fn write_on_device(&self, mut target: GpuViewMut<'_, O, K>) -> Result<()> {
-        let (values, dim) = self.prepare()?;
-        let target = target.lower_mut()?;
-        if target.shape != dim.slice() {
-            return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: target.shape.to_vec() });
-        }
-        let stream = self.home.as_ref().unwrap_or(target.home);
-        let strides = self.options.strides(values.shape(), target.strides);
-        let place = TileTarget { address: target.address, dtype: O::DTYPE, strides: &strides };
-        self.run(values, &place, Some(target.home), stream)
-    }
-}
-
-/// A scan without its expressions.
-#[derive(Clone, Copy)]
-pub(super) struct ScanOperation<'o> {
-    pub(super) operator: &'o DeviceOperator,
-    pub(super) options: ScanOptions,
-}
-
-impl ScanOperation<'_> {
-    /// Enqueues the scan of `values`, with segments by `heads`, mapped by `epilogue`.
-    pub(super) fn run(
-        self,
-        values: &Lowered<'_>,
-        heads: Option<(&dyn ValueSource, Heads)>,
-        epilogue: Option<&Lowered<'_>>,
-        target: &TileTarget<'_>,
-        home: Option<&Stream>,
-        stream: &Stream,
-    ) -> Result<()> {
-        if let Some(epilogue) = epilogue {
-            same_shape("the map epilogue a scan", values.shape(), epilogue.shape())?;
-        }
-        let placeholders = epilogue.map(placeholders);
-        let epilogue = epilogue.zip(placeholders.as_deref());
-        let epilogue = epilogue.map(|(epilogue, placeholders)| (epilogue as &dyn ValueSource, placeholders));
-        let (mode, ScanOptions { axis, reverse, .. }) = (self.options.mode(), self.options);
-        let job = ScanJob { source: values, heads, epilogue, operator: self.operator, mode, axis, reverse };
-        job.run(target, home, stream)
-    }
-}
-
-impl ScanOptions {
-    /// Computes the scan by a function of the host.
-    pub(super) fn on_host<O>(
-        self,
-        scan: Option<HostScan<O>>,
-        values: &Lowered<'_>,
-        heads: Option<(&Lowered<'_>, Segments)>,
-    ) -> Result<ArrayD<O>> {
-        let scan = scan.ok_or(ArrayError::NoHome)?;
-        let heads = heads.map(|(heads, (_, of))| of(heads, self)).transpose()?;
-        scan(values, heads.as_ref(), self)
-    }
-
-    /// The shape of the result.
-    pub(super) fn dim<K: Dimension>(&self, shape: &[usize]) -> Result<K> {
-        self.check(shape)?;
-        Ok(match self.axis {
-            Some(_) => dim_of(OP, shape)?,
-            None => dim_of(OP, &[shape.iter().product()])?,
-        })
-    }
-
-    pub(crate) fn check(&self, shape: &[usize]) -> Result<()> {
-        match self.axis {
-            Some(axis) if axis >= shape.len() => Err(ArrayError::Axis { op: OP, axis, ndim: shape.len() }.into()),
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) fn mode(&self) -> u32 {
-        if self.exclusive { EXCLUSIVE } else { 0 }
-    }
-
-    /// The strides of the target along each axis of the scanned expression.
-    pub(crate) fn strides(&self, shape: &[usize], target: &[isize]) -> SmallVec<[isize; 4]> {
-        if self.axis.is_some() {
-            return target.into();
-        }
-        in_order(shape, target.first().copied().unwrap_or(1))
-    }
 }
 
 impl<O: Element, D: Dimension, K, P> fmt::Debug for Scan<'_, O, D, K, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Scan({}, {:?})", self.operator.text(), self.options)
+    }
+}
+
+/// A scan of an array in its own memory that has not run; `P` is the place.
+///
+/// The methods of [`ScansInPlace`](super::ScansInPlace) make it; [`InPlace::run`] runs it.
+#[must_use = "it is computed by `run`"]
+pub struct InPlace<'t, T: Element + 't, D: Dimension + 't, P: Backend = Gpu> {
+    pub(super) target: P::ViewMut<'t, T, D>,
+    pub(super) operator: DeviceOperator,
+    pub(super) options: ScanOptions,
+    /// The function that computes it on the host.
+    pub(super) host: Option<HostScan<T>>,
+}
+
+impl<'t, T: Element, D: Dimension, P: Backend> InPlace<'t, T, D, P> {
+    pub(super) fn new(target: P::ViewMut<'t, T, D>, kind: OperatorKind, host: Option<HostScan<T>>) -> Self {
+        let operator = DeviceOperator::new(kind, T::DTYPE, false);
+        Self { target, operator, options: ScanOptions::default(), host }
+    }
+
+    /// Scans along one axis, each line by itself. Without an axis all values are scanned in C order.
+    pub fn axis(mut self, axis: Axis) -> Self {
+        self.options.axis = Some(axis.index());
+        self
+    }
+
+    /// Makes the scan exclusive, as [`Scan::exclusive`](super::Scan::exclusive) does.
+    pub fn exclusive(mut self) -> Self {
+        self.options.exclusive = true;
+        self
+    }
+
+    /// Scans from the last value to the first, as [`Scan::reverse`](super::Scan::reverse) does.
+    pub fn reverse(mut self) -> Self {
+        self.options.reverse = true;
+        self
+    }
+
+    /// Runs the scan. On a GPU it does so in the order of the array's stream, does not wait, and allocates nothing; on the host it takes a copy.
+    ///
+    /// # Errors
+    /// As [`Scan::write_into`](super::Scan::write_into). After an error the array is unchanged.
+    pub fn run(self) -> Result<()>
+    where
+        P: ScanBackend,
+    {
+        P::scan_in_place(self)
+    }
+}
+
+impl<T: Element, D: Dimension, P: Backend> fmt::Debug for InPlace<'_, T, D, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InPlace({}, {:?})", self.operator.text(), self.options)
     }
 }

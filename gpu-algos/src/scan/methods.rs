@@ -4,17 +4,15 @@ use gpu_array::{Element, expression::IntoExpr};
 use ndarray::Ix1;
 
 use super::{
+    families::{self, ScansOnHost},
     lazy::Scan,
-    place::{ScansOnHost, families},
+    place::ScansOf,
 };
-use crate::{
-    common::{
-        operand::Receiver,
-        operator::{DeviceOperator, OperatorKind},
-        source::lowered,
-        summable::{Ordered, Summable, product_of, sum},
-    },
-    reduce::Reduces,
+use crate::common::{
+    operand::Receiver,
+    operator::{DeviceOperator, OperatorKind},
+    source::lowered,
+    summable::{Ordered, Summable, product_of, sum},
 };
 
 /// The scan of a value by an operator on a GPU, or by a family on the host.
@@ -24,9 +22,9 @@ fn of<'a, F: ScansOnHost, E: IntoExpr<'a>, O: Element>(
     ignores_nan: bool,
 ) -> Scan<'a, O, E::Dim, Ix1, E::Backend>
 where
-    E::Backend: Reduces<E::Elem>,
+    E::Backend: ScansOf<E::Elem>,
 {
-    let host = <E::Backend as Reduces<E::Elem>>::scan_on_host::<F, O>();
+    let host = <E::Backend as ScansOf<E::Elem>>::scan_on_host::<F, O>();
     let value = value.into_expr();
     // The host's operators take each type as it is.
     let values = if host.is_some() { value.lower_deferred() } else { lowered(value) };
@@ -86,7 +84,7 @@ macro_rules! scans {
                 fn $name(self) -> Scan<'a, $output, Self::Dim, Ix1, Self::Backend>
                 where
                     Self::Elem: $bound,
-                    Self::Backend: Reduces<Self::Elem>,
+                    Self::Backend: ScansOf<Self::Elem>,
                 {
                     of::<families::$family, _, _>(self, $kind, $nan)
                 }

@@ -30,19 +30,22 @@
 #[cfg(test)]
 mod choices;
 mod epilogue;
+mod families;
 mod in_place;
 mod launch;
 mod lazy;
 mod methods;
 mod operand;
-pub(crate) mod place;
+mod options;
+mod place;
 mod plan;
 mod policy;
 pub(crate) mod samples;
 
-pub use in_place::{InPlace, ScansInPlace};
-pub use lazy::Scan;
+pub use in_place::ScansInPlace;
+pub use lazy::{InPlace, Scan, ScanBackend};
 pub use methods::Scans;
+pub use place::ScansOf;
 
 /// Parts that scans of a user's text need too.
-pub(crate) use {epilogue::RESULT_WORD, launch::SINGLE_PASS, plan::OP};
+pub(crate) use {epilogue::RESULT_WORD, launch::SINGLE_PASS, options::OP};

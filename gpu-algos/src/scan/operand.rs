@@ -13,32 +13,31 @@ use ndarray::{Dimension, IxDyn};
 use smallvec::SmallVec;
 
 use super::{
+    families::{HostScan, results_on_host},
     launch::Heads,
-    lazy::{Scan, ScanInputs, ScanOperation, ScanOptions, Segments},
-    place::HostScan,
-    plan::OP,
+    lazy::{Scan, ScanBackend, ScanInputs, Segments},
+    options::{OP, ScanOptions},
+    place::ScanOperation,
 };
 use crate::{
     AlgoError,
     common::{
         launch::allocate,
+        on_host,
         operand::{operand, owned_right, scalars},
         operator::DeviceOperator,
         source::ValueSource,
     },
-    reduce::{ReduceBackend, Results},
     tiles::layout::TileTarget,
 };
 
 owned_right! { ['a, O: Element, D: Dimension, K: Dimension] Scan<'a, O, D, K>, O, K }
-operand! { ['a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend] Scan<'a, O, D, K, P>, O, K, P }
+operand! { ['a, O: Element, D: Dimension, K: Dimension, P: ScanBackend] Scan<'a, O, D, K, P>, O, K, P }
 
 /// `scalar op scan`.
 macro_rules! scalar_scan {
     ($scalar:ty, $element:ty, $trait:ident, $method:ident) => {
-        impl<'a, D: Dimension, K: Dimension, P: ReduceBackend> std::ops::$trait<Scan<'a, $element, D, K, P>>
-            for $scalar
-        {
+        impl<'a, D: Dimension, K: Dimension, P: ScanBackend> std::ops::$trait<Scan<'a, $element, D, K, P>> for $scalar {
             type Output = <$scalar as std::ops::$trait<Expr<'a, $element, K, P>>>::Output;
             fn $method(self, right: Scan<'a, $element, D, K, P>) -> Self::Output {
                 std::ops::$trait::$method(self, right.into_expr())
@@ -48,7 +47,7 @@ macro_rules! scalar_scan {
 }
 scalars! { scalar_scan; i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; i32 beside f16 bf16 f32 f64, f64 beside i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 }
 
-impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Scan<'a, O, D, K, P> {
+impl<'a, O: Element, D: Dimension, K: Dimension, P: ScanBackend> Scan<'a, O, D, K, P> {
     /// The results as an expression: they are computed before the kernel or pass that reads it, on the same stream.
     pub fn into_expr(self) -> Expr<'a, O, K, P> {
         match self.into_parts() {
@@ -101,7 +100,9 @@ unsafe impl<O: Element> Deferred for LazyScan<O> {
         let told = |error: AlgoError| error.into_array_error(self.name());
         let dim = self.options.dim(values.shape()).map_err(told)?;
         let Some(home) = home else {
-            let results = self.options.on_host(self.host, values, heads).and_then(|results| O::on_host(results, dim));
+            let heads = heads.map(|(heads, (_, of))| (heads, of));
+            let results = results_on_host(self.host, values, heads, self.options);
+            let results = results.and_then(|results| on_host::shaped(results, dim));
             return Ok(vec![Evaluated::new::<O, IxDyn, Host>(results.map_err(told)?)?]);
         };
         let heads = heads.map(|(heads, (kind, _))| (heads as &dyn ValueSource, kind));

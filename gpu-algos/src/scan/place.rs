@@ -1,171 +1,217 @@
-//! Scans on the host, by the names of those on a GPU.
+//! The two places where scans are computed: by a kernel on a GPU, or by the functions of [`host`](mod@crate::host).
 
-use std::any::Any;
+use gpu_array::{
+    Complex, Element, GpuArray, GpuViewMut,
+    expression::{Assembled, Gpu, Host, Lowered, LoweredLeaf, LoweredTarget, host},
+    gpu_driver::{Header, Stream},
+};
+use ndarray::{Array, ArrayViewMut, Dimension};
+use smallvec::SmallVec;
 
-use gpu_array::{ArrayError, Element, expression::Lowered};
-use ndarray::{ArrayD, ArrayView1, ArrayViewD, Axis};
-
-use super::{lazy::ScanOptions, plan::OP};
+use super::{
+    epilogue::placeholders,
+    families::{HostScan, ScansOnHost, results_on_host, scan_on_host},
+    launch::{Heads, ScanJob},
+    lazy::{InPlace, Scan, ScanBackend},
+    options::ScanOptions,
+};
 use crate::{
-    Result, host,
-    operators::{self, Associative, Cumulative, Operand, Summand, WithoutNan},
+    AlgoError, Result,
+    common::{
+        launch::allocate,
+        on_host,
+        operator::DeviceOperator,
+        shape::same_shape,
+        source::{ValueSource, checked, identity},
+    },
+    operators::Operand,
+    tiles::layout::TileTarget,
 };
 
-/// The scan of a host expression, with the places where segments begin if there are any.
-pub(crate) type HostScan<O> = fn(&Lowered<'_>, Option<&ArrayD<bool>>, ScanOptions) -> Result<ArrayD<O>>;
-
-/// Whether each value begins a segment, of a host expression of flags or keys. The shape is that of the lanes.
-pub(super) type HostHeads = fn(&Lowered<'_>, ScanOptions) -> Result<ArrayD<bool>>;
-
-/// The lanes of a scan, and their kind.
-#[derive(Debug)]
-pub struct Lanes<'l> {
-    heads: Option<ArrayViewD<'l, bool>>,
-    axis: Axis,
-    kind: operators::ScanKind,
+/// A place that scans arrays of `T`: [`Gpu`] for each element type, [`Host`] for those that are an [`Operand`], and for complex numbers.
+///
+/// Code that is generic over the place asks for it, or for [`Reduces`](crate::reduce::Reduces), which has it.
+pub trait ScansOf<T: Element>: ScanBackend {
+    /// The host's function of a family of scans, where this is the host.
+    #[doc(hidden)]
+    fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>>;
 }
 
-/// The scans of one name, for every element type of the host.
-pub trait ScansOnHost: 'static {
-    /// The results, as an `ArrayD` of the operator's output.
-    ///
-    /// # Errors
-    /// Those of [`segmented_scan`](host::segmented_scan).
-    fn scan<T: Operand>(view: ArrayViewD<'_, T>, lanes: Lanes<'_>) -> Result<Box<dyn Any>>;
-
-    /// The results for values that need no order.
-    ///
-    /// # Errors
-    /// Those of [`segmented_scan`](host::segmented_scan); `Array` with `Operation` where they need one.
-    fn scan_summands<T: Summand>(_: ArrayViewD<'_, T>, _: Lanes<'_>) -> Result<Box<dyn Any>> {
-        Err(ArrayError::Operation { name: "a scan of values with an order", dtype: T::DTYPE }.into())
+impl<T: Element> ScansOf<T> for Gpu {
+    fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>> {
+        None
     }
 }
 
-/// A family's function for one element type.
-pub(crate) type OfLanes<T> = fn(ArrayViewD<'_, T>, Lanes<'_>) -> Result<Box<dyn Any>>;
-
-/// Scans a host expression of values of the type `T`.
-pub(crate) fn scan_on_host<T: Element, O: 'static>(
-    scan: OfLanes<T>,
-    lowered: &Lowered<'_>,
-    heads: Option<&ArrayD<bool>>,
-    options: ScanOptions,
-) -> Result<ArrayD<O>> {
-    let kind = operators::ScanKind { exclusive: options.exclusive, reversed: options.reverse };
-    let of = |view: ArrayViewD<'_, T>, axis| scan(view, Lanes { heads: heads.map(|heads| heads.view()), axis, kind });
-    let results = in_lanes(lowered, options.axis, of)??;
-    let unknown = |_| ArrayError::Operation { name: OP, dtype: T::DTYPE };
-    Ok(*results.downcast::<ArrayD<O>>().map_err(unknown)?)
+impl<T: Operand> ScansOf<T> for Host {
+    fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>> {
+        Some(|lowered, heads, options| scan_on_host(F::scan::<T>, lowered, heads, options))
+    }
 }
 
-/// Gives the values of a host expression to a function, with the axis of the lanes: without one the values are one lane in C order.
-fn in_lanes<T: Element, R>(
-    lowered: &Lowered<'_>,
-    axis: Option<usize>,
-    of: impl FnOnce(ArrayViewD<'_, T>, Axis) -> R,
-) -> Result<R> {
-    let computed;
-    let view = match lowered.host_array::<T>() {
-        Some(view) => view,
-        None => {
-            computed = lowered.eval_on_host::<T>()?;
-            computed.view().into_dyn()
-        }
-    };
-    let Some(axis) = axis else {
-        let in_order = view.as_standard_layout();
-        let lane = ArrayView1::from(in_order.as_slice().unwrap_or_default());
-        return Ok(of(lane.into_dyn(), Axis(0)));
-    };
-    Ok(of(view, Axis(axis)))
-}
-
-/// A flag begins a segment of the walk: of a reversed one the segment ends there in C order, and the next value begins another.
-pub(super) fn of_flags(lowered: &Lowered<'_>, options: ScanOptions) -> Result<ArrayD<bool>> {
-    in_lanes(lowered, options.axis, |flags: ArrayViewD<'_, bool>, axis| {
-        if !options.reverse || flags.is_empty() {
-            return flags.to_owned();
-        }
-        let mut heads = ArrayD::from_elem(flags.raw_dim(), true);
-        heads.slice_axis_mut(axis, (1..).into()).assign(&flags.slice_axis(axis, (..-1).into()));
-        heads
-    })
-}
-
-pub(super) fn of_keys<T: Element>(lowered: &Lowered<'_>, options: ScanOptions) -> Result<ArrayD<bool>> {
-    in_lanes(lowered, options.axis, |keys: ArrayViewD<'_, T>, axis| host::changes(&keys, axis))
-}
-
-fn by<O: Cumulative<Output: Default + 'static>>(
-    op: &O,
-    view: ArrayViewD<'_, O::Value>,
-    lanes: Lanes<'_>,
-) -> Result<Box<dyn Any>> {
-    let Lanes { heads, axis, kind } = lanes;
-    Ok(Box::new(match heads {
-        Some(heads) => host::segmented_scan(op, view, heads, axis, kind)?,
-        None => host::scan(op, view, axis, kind)?,
-    }))
-}
-
-/// Families of an operator each, `$op` for values of `T`.
-macro_rules! summed {
-    ($($name:ident => $op:expr;)*) => {$(
-        pub(crate) struct $name;
-
-        impl ScansOnHost for $name {
-            fn scan<T: Operand>(view: ArrayViewD<'_, T>, lanes: Lanes<'_>) -> Result<Box<dyn Any>> {
-                Self::scan_summands(view, lanes)
-            }
-            fn scan_summands<T: Summand>(view: ArrayViewD<'_, T>, lanes: Lanes<'_>) -> Result<Box<dyn Any>> {
-                by(&$op, view, lanes)
+macro_rules! complex {
+    ($($part:ident)*) => {$(
+        impl ScansOf<Complex<$part>> for Host {
+            fn scan_on_host<F: ScansOnHost, O: 'static>() -> Option<HostScan<O>> {
+                Some(|lowered, heads, options| {
+                    scan_on_host(F::scan_summands::<Complex<$part>>, lowered, heads, options)
+                })
             }
         }
     )*};
 }
+complex! { f32 f64 }
 
-/// Families of the least and the greatest, with NaN and without.
-macro_rules! extremes {
-    ($($name:ident, $without_nan:ident, $better:ident;)*) => {$(
-        pub(crate) struct $name;
+impl ScanBackend for Gpu {
+    fn scan<O: Element, D: Dimension, K: Dimension>(scan: &Scan<'_, O, D, K>) -> Result<GpuArray<O, K>> {
+        let (values, dim) = scan.prepare()?;
+        let stream = match &scan.home {
+            Some(home) => home,
+            None => values.stream()?,
+        };
+        let array = allocate::<O, K>(stream, dim)?;
+        let address = array.as_device_vec().as_raw();
+        let strides = scan.options.strides(values.shape(), array.strides());
+        let target = TileTarget { address, dtype: O::DTYPE, strides: &strides };
+        scan.run(values, &target, None, stream)?;
+        Ok(array)
+    }
 
-        impl ScansOnHost for $name {
-            fn scan<T: Operand>(view: ArrayViewD<'_, T>, lanes: Lanes<'_>) -> Result<Box<dyn Any>> {
-                by(&operators::$name::<T>::new(), view, lanes)
-            }
+    fn scan_into<O: Element, D: Dimension, K: Dimension>(
+        scan: &Scan<'_, O, D, K>,
+        mut target: GpuViewMut<'_, O, K>,
+    ) -> Result<()> {
+        let (values, dim) = scan.prepare()?;
+        let target = target.lower_mut()?;
+        if target.shape != dim.slice() {
+            return Err(AlgoError::OutShape { expected: dim.slice().to_vec(), got: target.shape.to_vec() });
         }
+        let stream = scan.home.as_ref().unwrap_or(target.home);
+        let strides = scan.options.strides(values.shape(), target.strides);
+        let place = TileTarget { address: target.address, dtype: O::DTYPE, strides: &strides };
+        scan.run(values, &place, Some(target.home), stream)
+    }
 
-        pub(crate) struct $without_nan;
-
-        impl ScansOnHost for $without_nan {
-            fn scan<T: Operand>(view: ArrayViewD<'_, T>, lanes: Lanes<'_>) -> Result<Box<dyn Any>> {
-                if !T::FLOAT {
-                    return $name::scan(view, lanes);
-                }
-                let better = |earlier: T, later: T| match (earlier.is_nan(), later.is_nan()) {
-                    (true, _) => later,
-                    (false, true) => earlier,
-                    (false, false) => earlier.$better(later),
-                };
-                by(&Associative::new(T::NAN, better), view, lanes)
-            }
-        }
-    )*};
+    fn scan_in_place<T: Element, D: Dimension>(mut scan: InPlace<'_, T, D>) -> Result<()> {
+        let ScanOptions { axis, reverse, .. } = scan.options;
+        let target = scan.target.lower_mut()?;
+        scan.options.check(target.shape)?;
+        let source = OfTarget(target);
+        let (mode, operator) = (scan.options.mode(), &scan.operator);
+        let job = ScanJob { source: &source, heads: None, epilogue: None, operator, mode, axis, reverse };
+        let place = TileTarget { address: target.address, dtype: T::DTYPE, strides: target.strides };
+        job.run(&place, Some(target.home), target.home)
+    }
 }
 
-/// The families, by the names of the operators.
-pub(crate) mod families {
-    use super::*;
-
-    summed! {
-        Sum => operators::Sum::<T>::new();
-        Product => operators::Product::<T>::new();
-        NanSum => WithoutNan(operators::Sum::<T>::new());
-        NanProduct => WithoutNan(operators::Product::<T>::new());
+impl ScanBackend for Host {
+    fn scan<O: Element, D: Dimension, K: Dimension>(scan: &Scan<'_, O, D, K, Self>) -> Result<Array<O, K>> {
+        let (values, dim) = scan.prepare()?;
+        let heads = match &scan.heads {
+            Some((heads, (_, of))) => Some((checked(heads)?.ready(None)?, *of)),
+            None => None,
+        };
+        let heads = heads.as_ref().map(|(heads, of)| (&**heads, *of));
+        on_host::shaped(results_on_host(scan.host, &*values.ready(None)?, heads, scan.options)?, dim)
     }
-    extremes! {
-        Max, NanMax, larger;
-        Min, NanMin, smaller;
+
+    fn scan_into<O: Element, D: Dimension, K: Dimension>(
+        scan: &Scan<'_, O, D, K, Self>,
+        target: ArrayViewMut<'_, O, K>,
+    ) -> Result<()> {
+        on_host::write(target, &scan.eval()?)
+    }
+
+    fn scan_in_place<T: Element, D: Dimension>(mut scan: InPlace<'_, T, D, Self>) -> Result<()> {
+        scan.options.check(scan.target.shape())?;
+        let results = {
+            let values = host(scan.target.view()).lower_deferred()?;
+            results_on_host(scan.host, &*values.ready(None)?, None, scan.options)?
+        };
+        let results = on_host::shaped(results, scan.target.raw_dim())?;
+        scan.target.assign(&results);
+        Ok(())
+    }
+}
+
+impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
+    fn run(
+        &self,
+        values: &Assembled<'a>,
+        target: &TileTarget<'_>,
+        home: Option<&Stream>,
+        stream: &Stream,
+    ) -> Result<()> {
+        let values = &*values.ready(Some(stream))?;
+        let heads = match &self.heads {
+            Some((heads, (kind, _))) => Some((checked(heads)?.ready(Some(stream))?, *kind)),
+            None => None,
+        };
+        let heads = heads.as_ref().map(|(heads, kind)| (&**heads as &dyn ValueSource, *kind));
+        let epilogue = match &self.epilogue {
+            Some(epilogue) => Some(epilogue.as_ref().map_err(Clone::clone)?.lower()?),
+            None => None,
+        };
+        let operation = ScanOperation { operator: &self.operator, options: self.options };
+        operation.run(values, heads, epilogue.as_ref(), target, home, stream)
+    }
+}
+
+/// A scan without its expressions.
+#[derive(Clone, Copy)]
+pub(super) struct ScanOperation<'o> {
+    pub(super) operator: &'o DeviceOperator,
+    pub(super) options: ScanOptions,
+}
+
+impl ScanOperation<'_> {
+    /// Enqueues the scan of `values`, with segments by `heads`, mapped by `epilogue`.
+    pub(super) fn run(
+        self,
+        values: &Lowered<'_>,
+        heads: Option<(&dyn ValueSource, Heads)>,
+        epilogue: Option<&Lowered<'_>>,
+        target: &TileTarget<'_>,
+        home: Option<&Stream>,
+        stream: &Stream,
+    ) -> Result<()> {
+        if let Some(epilogue) = epilogue {
+            same_shape("the map epilogue a scan", values.shape(), epilogue.shape())?;
+        }
+        let placeholders = epilogue.map(placeholders);
+        let epilogue = epilogue.zip(placeholders.as_deref());
+        let epilogue = epilogue.map(|(epilogue, placeholders)| (epilogue as &dyn ValueSource, placeholders));
+        let (mode, ScanOptions { axis, reverse, .. }) = (self.options.mode(), self.options);
+        let job = ScanJob { source: values, heads, epilogue, operator: self.operator, mode, axis, reverse };
+        job.run(target, home, stream)
+    }
+}
+
+/// The values of an array, as a source.
+struct OfTarget<'t>(LoweredTarget<'t>);
+
+impl ValueSource for OfTarget<'_> {
+    fn shape(&self) -> &[usize] {
+        self.0.shape
+    }
+    fn leaves(&self) -> SmallVec<[LoweredLeaf<'_>; 4]> {
+        let LoweredTarget { address, dtype, strides, .. } = self.0;
+        SmallVec::from_iter([LoweredLeaf { address, dtype, is_place: false, strides }])
+    }
+    fn scalars(&self) -> &[u64] {
+        &[]
+    }
+    fn extra(&self) -> SmallVec<[u64; 4]> {
+        SmallVec::new()
+    }
+    fn homes(&self) -> SmallVec<[&Stream; 4]> {
+        SmallVec::from_iter([self.0.home])
+    }
+    fn add_key(&self, key: &mut SmallVec<[u64; 64]>) {
+        key.push(u64::from_be_bytes(*b"in place"));
+        key.push(self.0.dtype as u64);
+    }
+    fn text(&self, name: &str) -> (String, Vec<Header>) {
+        identity(name, self.0.dtype)
     }
 }

@@ -11,9 +11,6 @@ use crate::{
     tiles::{layout::GridShape, policy::TilePolicy},
 };
 
-/// The name of the operation in errors.
-pub(crate) const OP: &str = "a scan";
-
 /// The chosen kernel, compiled, and its grid.
 pub(super) struct ScanPlan<K> {
     pub(super) kernel: K,
@@ -104,7 +101,7 @@ fn column_grid(
 mod tests {
     use gpu_array::{DType, expression::LoweredLeaf};
 
-    use super::*;
+    use super::{super::options::OP, *};
     use crate::tiles::{
         axes::TileAxes,
         layout::{MemoryLayout, TileTarget},

@@ -1,19 +1,18 @@
 //! Selections along axes, made of indices and of expressions of them.
 
 use gpu_array::{
-    Element, GpuArray,
+    ArrayError, Element, GpuArray,
     expression::{Backend, Expr, Gpu, Host, IntoExpr, Outside, gather, index, take},
 };
 use ndarray::{Array, Array1, ArrayViewD, Axis, Dimension, Ix1};
 
 use super::{
     launch::{FLAGS, INDICES},
-    place::{with_rank, with_values},
     selection::Selection,
 };
 use crate::{
     Result,
-    common::shape::dim_of,
+    common::{on_host::with_values, shape::dim_of},
     host,
     operators::checks::{check_has_axes, check_mask_of_axis},
 };
@@ -56,7 +55,7 @@ pub(super) fn compress_on_host<T: Element, D: Dimension>(
 ) -> Result<Array<T, D>> {
     let (values, mask) = (x.lower_deferred()?, mask.lower_deferred()?);
     check_mask_of_axis(values.shape(), mask.shape().iter().product(), axis)?;
-    with_values(&mask, |mask: ArrayViewD<'_, bool>| {
+    with_values(&*mask.ready(None)?, |mask: ArrayViewD<'_, bool>| {
         let values = values.ready(None)?;
         let Some(view) = values.host_array::<T>() else {
             // An expression is an error, as on a device.
@@ -64,7 +63,10 @@ pub(super) fn compress_on_host<T: Element, D: Dimension>(
             return parts(x, values.shape(), places.len(), Host::expr(&places), axis);
         };
         let mask: Array1<bool> = mask.iter().copied().collect();
-        with_rank(host::compress(view, &mask, axis)?)
+        let compressed = host::compress(view, &mask, axis)?;
+        let (expected, got) = (D::NDIM.unwrap_or_default(), compressed.ndim());
+        let other = |_| ArrayError::Ndim { op: "a selection on the host", expected, got };
+        Ok(compressed.into_dimensionality().map_err(other)?)
     })?
 }
 

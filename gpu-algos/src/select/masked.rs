@@ -11,9 +11,8 @@ use ndarray::{Array1, Dimension, Ix0, Ix1};
 
 use super::{
     launch::{FLAGS, VALUES},
-    place::Selects,
     results::Selected,
-    selection::Selection,
+    selection::{Selection, Selects},
 };
 use crate::Result;
 

@@ -6,8 +6,7 @@ use ndarray::{Axis, Ix1};
 use super::{
     launch::{FLAGS, INDICES, KEYS, LENGTHS, REJECTED, VALUES},
     masked::Masked,
-    place::Selects,
-    selection::{Partition, RunLengths, Selection},
+    selection::{Partition, RunLengths, Selection, Selects},
 };
 use crate::{Result, common::operand::Receiver};
 

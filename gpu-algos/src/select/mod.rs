@@ -40,6 +40,5 @@ mod selection;
 
 pub use masked::Masked;
 pub use methods::Select;
-pub use place::Selects;
 pub use results::{Partitioned, Runs, Selected};
-pub use selection::{Partition, RunLengths, Selection};
+pub use selection::{Partition, RunLengths, Selection, Selects};

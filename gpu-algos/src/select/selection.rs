@@ -1,26 +1,18 @@
-//! Selections as values: their inputs, their mode, their destination.
+//! Selections as values: their inputs, their mode, their destination, and the places that compute them.
 
 use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
-    ArrayError, Element, GpuViewMut,
-    expression::{Assembled, Gpu, LoweredTarget},
+    ArrayError, Element,
+    expression::{Assembled, Backend, Expr, Gpu},
     gpu_driver::Stream,
 };
-use ndarray::{Ix0, Ix1};
+use ndarray::{Array1, Axis, Dimension, Ix0, Ix1};
 
-use super::{
-    launch::{FLAGS, INDICES, Out, SelectJob},
-    place::{RunTargets, SelectOnHost, Selects},
-    results::{Partitioned, Runs, Selected},
-};
+use super::launch::{FLAGS, INDICES};
 use crate::{
-    AlgoError, Result,
-    common::{
-        launch::{Homes, allocate},
-        shape::same_shape,
-        source::{ValueSource, checked},
-    },
+    Result,
+    common::{shape::same_shape, source::checked},
 };
 
 /// A selection that has not been computed; `T` is the element type of the selected values, `P` the place.
@@ -29,10 +21,10 @@ use crate::{
 /// [`Selection::write_into`] on a GPU without waiting.
 #[must_use = "it is computed by `eval` or `to_array`"]
 pub struct Selection<'a, T, P = Gpu> {
-    values: Option<Result<Assembled<'a>, ArrayError>>,
-    heads: Result<Assembled<'a>, ArrayError>,
-    mode: u32,
-    home: Option<Stream>,
+    pub(super) values: Option<Result<Assembled<'a>, ArrayError>>,
+    pub(super) heads: Result<Assembled<'a>, ArrayError>,
+    pub(super) mode: u32,
+    pub(super) home: Option<Stream>,
     /// The host's function of the heads, where the selected values are the indices of those that are not 0.
     pub(super) nonzero: Option<SelectOnHost<T>>,
     _types: PhantomData<fn() -> (T, P)>,
@@ -57,6 +49,75 @@ pub(super) struct Ready<'r, 'a> {
     pub(super) heads: &'r Assembled<'a>,
     pub(super) count: usize,
 }
+
+/// A place that selects values: [`Gpu`] or [`Host`](gpu_array::expression::Host), for each element type.
+///
+/// Code that is generic over the place asks for it, or for [`Reduces`](crate::reduce::Reduces), which has it:
+/// ```
+/// use gpu_algos::{Result, prelude::*, select::Selects};
+/// use gpu_array::expression::Host;
+/// use ndarray::{Ix1, array};
+///
+/// /// The values above a limit, and the indices where they begin to be so.
+/// fn above<P: Selects>(x: &P::Owned<f64, Ix1>, limit: f64) -> Result<(P::Owned<f64, Ix1>, P::Owned<i64, Ix1>)> {
+///     let x = P::expr(x);
+///     let (_, offsets, _) = x.gt(limit).run_length_encode().to_arrays()?;
+///     Ok((x.select(x.gt(limit)).to_array()?, offsets))
+/// }
+/// let (values, offsets) = above::<Host>(&array![1.0, 5.0, 7.0, 2.0], 3.0)?;
+/// assert_eq!((values, offsets), (array![5.0, 7.0], array![0, 1, 3]));
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub trait Selects: Backend {
+    /// The function for the indices of the values that are not 0, where this is the host.
+    #[doc(hidden)]
+    fn nonzero_on_host<T: Element>() -> Option<SelectOnHost<i64>>;
+    #[doc(hidden)]
+    fn selected<T: Element>(selection: &Selection<'_, T, Self>) -> Result<Self::Owned<T, Ix1>>;
+    #[doc(hidden)]
+    fn partitioned<T: Element>(partition: &Partition<'_, T, Self>) -> Result<Pair<Self, T>>;
+    #[doc(hidden)]
+    fn runs<T: Element>(runs: &RunLengths<'_, T, Self>) -> Result<Triple<Self, T>>;
+    #[doc(hidden)]
+    fn selected_into<T: Element>(
+        selection: &Selection<'_, T, Self>,
+        target: Self::ViewMut<'_, T, Ix1>,
+        count: Self::ViewMut<'_, i64, Ix0>,
+    ) -> Result<()>;
+    #[doc(hidden)]
+    fn partitioned_into<T: Element>(
+        partition: &Partition<'_, T, Self>,
+        target: Self::ViewMut<'_, T, Ix1>,
+        count: Self::ViewMut<'_, i64, Ix0>,
+    ) -> Result<()>;
+    #[doc(hidden)]
+    fn runs_into<T: Element>(runs: &RunLengths<'_, T, Self>, targets: RunTargets<'_, Self, T>) -> Result<()>;
+    #[doc(hidden)]
+    fn nonzero_axes<T: Element, D: Dimension>(x: &Expr<'_, T, D, Self>) -> Result<Vec<Self::Owned<i64, Ix1>>>;
+    #[doc(hidden)]
+    fn compress<T: Element, D: Dimension>(
+        x: Expr<'_, T, D, Self>,
+        mask: Expr<'_, bool, Ix1, Self>,
+        axis: Axis,
+    ) -> Result<Self::Owned<T, D>>;
+}
+
+/// The selected values of a host expression that selects by its own values.
+pub(super) type SelectOnHost<T> = fn(&Assembled<'_>) -> Result<Array1<T>>;
+
+/// Selected values and the others.
+pub(super) type Pair<P, T> = (<P as Backend>::Owned<T, Ix1>, <P as Backend>::Owned<T, Ix1>);
+
+/// Values, starts and lengths of runs.
+pub(super) type Triple<P, T> =
+    (<P as Backend>::Owned<T, Ix1>, <P as Backend>::Owned<i64, Ix1>, <P as Backend>::Owned<i64, Ix1>);
+
+/// Arrays for the values, for starts and lengths, and for the number of runs.
+pub(super) type RunTargets<'t, P, T> = (
+    <P as Backend>::ViewMut<'t, T, Ix1>,
+    [<P as Backend>::ViewMut<'t, i64, Ix1>; 2],
+    <P as Backend>::ViewMut<'t, i64, Ix0>,
+);
 
 impl<'a, T: Element, P> Selection<'a, T, P> {
     pub(crate) fn new(
@@ -90,98 +151,29 @@ impl<'a, P: Selects> Selection<'a, i64, P> {
     }
 }
 
-impl<'a, T: Element> Selection<'a, T> {
-    /// Runs the selection on this stream, or on a device's main stream, which is then the home of a new result.
-    /// It is needed if no array takes part.
-    #[doc(alias = "eval_on")]
-    pub fn on(mut self, home: impl Into<Stream>) -> Self {
-        self.home = Some(home.into());
-        self
-    }
-
-    /// The stream of a selection into a new array.
-    fn stream<'s>(&'s self, ready: &Ready<'s, 'a>) -> Result<&'s Stream> {
-        if let Some(home) = &self.home {
-            return Ok(home);
-        }
-        let of_values = ready.values.and_then(|values| values.stream().ok());
-        Ok(of_values.map_or_else(|| ready.heads.stream(), Ok)?)
-    }
-
-    /// Computes the selection into `out`. Returns false if there are no values.
-    fn run(&self, ready: &Ready<'_, 'a>, out: &Out, homes: &[&Stream], stream: &Stream) -> Result<bool> {
-        let values = ready.values.map(|values| values.ready(Some(stream))).transpose()?;
-        let values = values.as_ref().map(|values| &**values as &dyn ValueSource);
-        let heads = ready.heads.ready(Some(stream))?;
-        SelectJob { values, heads: &*heads, mode: self.mode }.run(out, homes, stream)
-    }
-
-    /// Allocates room for all values and for their number, and computes both. `places` and `lengths` are addresses of further outputs.
-    fn eval_both(&self, ready: &Ready<'_, 'a>, [places, lengths]: [u64; 2], stream: &Stream) -> Result<Selected<T>> {
-        let values = allocate::<T, _>(stream, Ix1(ready.count))?;
-        let mut count = allocate::<i64, _>(stream, Ix0())?;
-        let (address, at) = (values.as_device_vec().as_raw(), count.as_device_vec().as_raw());
-        let out = Out { address, dtype: T::DTYPE, step: 1, places, lengths, count: at };
-        if !self.run(ready, &out, &[], stream)? {
-            count.fill(0)?;
-        }
-        Ok(Selected { values, count })
-    }
-
-    /// Computes the selected values as a new array with room for all values, and their number on the device. Does not wait.
-    ///
-    /// The home of the first array is the home of both, and orders the work.
+impl<T: Element, P: Selects> Selection<'_, T, P> {
+    /// Computes the selected values as an array of their own, at either place.
     ///
     /// # Cost
-    /// One kernel. Only the result is allocated, with memory for all values however many are selected. The first selection of this form compiles or
-    /// loads its kernel, as the first expression of a form does. It is fastest if its inputs lie in memory in C order.
+    /// On a GPU that of [`Selection::eval`] and of [`Selected::into_array`](super::Selected::into_array): one kernel, for whose number of values it
+    /// waits, and a copy on the device. On the host that of `eval` there.
     ///
     /// # Errors
-    /// `Array` with the errors of [`gpu_array::expression::Expr::eval`] for shapes, devices and limits; `Shape` for a mask of another shape;
-    /// `TooManyAxes`; `TooLarge`; the driver's errors.
-    pub fn eval(&self) -> Result<Selected<T>> {
-        let ready = self.ready()?;
-        let stream = self.stream(&ready)?;
-        self.eval_both(&ready, [0; 2], stream)
+    /// As `eval` of the place; on a GPU `OutOfMemory`, and `DeviceLost` when a kernel faulted.
+    ///
+    /// # Example
+    /// ```
+    /// use gpu_algos::prelude::*;
+    /// use gpu_array::expression::host; // the same line as on a GPU, there with `&x` in place of `host(&x)`
+    /// use ndarray::array;
+    ///
+    /// assert_eq!(host(&array![0, 7, 0, -1]).nonzero().to_array()?, array![1, 3]);
+    /// # Ok::<(), gpu_algos::AlgoError>(())
+    /// ```
+    pub fn to_array(&self) -> Result<P::Owned<T, Ix1>> {
+        P::selected(self)
     }
 
-    pub(super) fn write_on_device(
-        &self,
-        mut target: GpuViewMut<'_, T, Ix1>,
-        mut count: GpuViewMut<'_, i64, Ix0>,
-    ) -> Result<()> {
-        let ready = self.ready()?;
-        if !self.run_into(&ready, &target.lower_mut()?, &[], &count.lower_mut()?)? {
-            count.fill(0)?;
-        }
-        Ok(())
-    }
-
-    /// Computes the selection into `target` and `count`. `beside` are targets for the indices of the selected values and for the lengths of runs.
-    fn run_into(
-        &self,
-        ready: &Ready<'_, 'a>,
-        target: &LoweredTarget<'_>,
-        beside: &[LoweredTarget<'_>],
-        count: &LoweredTarget<'_>,
-    ) -> Result<bool> {
-        for one in std::iter::once(target).chain(beside) {
-            let got: usize = one.shape.iter().product();
-            if got < ready.count {
-                return Err(AlgoError::OutputTooSmall { needed: ready.count, got });
-            }
-        }
-        let &[step] = target.strides else { return Ok(false) };
-        let of = |number: usize| beside.get(number).map_or(0, |one| one.address);
-        let (places, lengths) = (of(0), of(1));
-        let out = Out { address: target.address, dtype: T::DTYPE, step, places, lengths, count: count.address };
-        let stream = self.home.as_ref().unwrap_or(target.home);
-        let homes: Homes<'_> = beside.iter().chain([target, count]).map(|one| one.home).collect();
-        self.run(ready, &out, &homes, stream)
-    }
-}
-
-impl<T: Element, P: Selects> Selection<'_, T, P> {
     /// Computes the selected values into the first elements of an existing array or view of the place, and their number into `count`.
     ///
     /// The array has room for all values, and its later elements stay as they are. On a GPU it does not wait, and allocates nothing.
@@ -214,6 +206,31 @@ impl<T: Element, P: Selects> Selection<'_, T, P> {
 }
 
 impl<T: Element, P: Selects> Partition<'_, T, P> {
+    /// Computes the selected values and the others as two arrays, at either place.
+    ///
+    /// # Cost
+    /// On a GPU that of [`Partition::eval`] and of [`Partitioned::into_arrays`](super::Partitioned::into_arrays), which waits. On the host that of
+    /// `eval` there, and a copy of the others.
+    ///
+    /// # Errors
+    /// As [`Selection::to_array`].
+    ///
+    /// # Example
+    /// ```
+    /// use gpu_algos::prelude::*;
+    /// use gpu_array::expression::host;
+    /// use ndarray::array;
+    ///
+    /// let x = array![3, -1, 2, -5];
+    /// let (negative, others) = host(&x).partition(host(&x).lt(0)).to_arrays()?;
+    /// assert_eq!((negative, others), (array![-1, -5], array![3, 2]));
+    /// # Ok::<(), gpu_algos::AlgoError>(())
+    /// ```
+    #[expect(clippy::type_complexity, reason = "two arrays")]
+    pub fn to_arrays(&self) -> Result<(P::Owned<T, Ix1>, P::Owned<T, Ix1>)> {
+        P::partitioned(self)
+    }
+
     /// Computes the partition into the first elements of an existing array or view of the place, and the number of selected values into `count`.
     /// The array has room for all values. Does not wait.
     ///
@@ -237,76 +254,36 @@ impl<'a, T: Element, P> Partition<'a, T, P> {
     }
 }
 
-impl<'a, T: Element> Partition<'a, T> {
-    /// Sets the stream, as [`Selection::on`] does.
-    #[doc(alias = "eval_on")]
-    pub fn on(self, home: impl Into<Stream>) -> Self {
-        Self(self.0.on(home))
-    }
-
-    /// Computes the partition as a new array, and the index of its second part on the device. Does not wait.
-    ///
-    /// The home of the first array is the home of both, and orders the work.
-    ///
-    /// # Cost
-    /// One kernel, which first counts where the mask is true: the inputs of the mask are read twice. Only the result is allocated.
-    ///
-    /// # Errors
-    /// As [`Selection::eval`].
-    pub fn eval(&self) -> Result<Partitioned<T>> {
-        let Selected { values, count } = self.0.eval()?;
-        Ok(Partitioned { values, count })
-    }
-}
-
 impl<'a, T: Element, P> RunLengths<'a, T, P> {
     pub(crate) fn new(selection: Selection<'a, T, P>) -> Self {
         Self(selection)
     }
 }
 
-impl<'a, T: Element> RunLengths<'a, T> {
-    /// Sets the stream, as [`Selection::on`] does.
-    #[doc(alias = "eval_on")]
-    pub fn on(self, home: impl Into<Stream>) -> Self {
-        Self(self.0.on(home))
-    }
-
-    /// Computes the runs as new arrays with room for one run per value, and their number on the device. Does not wait.
-    ///
-    /// The home of the first array is the home of all, and orders the work.
+impl<T: Element, P: Selects> RunLengths<'_, T, P> {
+    /// Computes values, starts (in C order of the values) and lengths of the runs as three arrays, at either place.
     ///
     /// # Cost
-    /// One kernel, as for [`Selection::eval`]. Only the result is allocated, with 16 bytes per value more than there.
+    /// On a GPU that of [`RunLengths::eval`] and of [`Runs::into_arrays`](super::Runs::into_arrays), which waits. On the host that of `eval` there.
     ///
     /// # Errors
-    /// As [`Selection::eval`].
-    pub fn eval(&self) -> Result<Runs<T>> {
-        let ready = self.0.ready()?;
-        let stream = self.0.stream(&ready)?;
-        let offsets = allocate::<i64, _>(stream, Ix1(ready.count))?;
-        let lengths = allocate::<i64, _>(stream, Ix1(ready.count))?;
-        let beside = [&offsets, &lengths].map(|array| array.as_device_vec().as_raw());
-        let Selected { values, count } = self.0.eval_both(&ready, beside, stream)?;
-        Ok(Runs { values, offsets, lengths, count })
+    /// As [`Selection::to_array`].
+    ///
+    /// # Example
+    /// ```
+    /// use gpu_algos::prelude::*;
+    /// use gpu_array::expression::host;
+    /// use ndarray::array;
+    ///
+    /// let (values, offsets, lengths) = host(&array![3, 3, 8, 1, 1, 1]).run_length_encode().to_arrays()?;
+    /// assert_eq!((values, offsets, lengths), (array![3, 8, 1], array![0, 2, 3], array![2, 1, 3]));
+    /// # Ok::<(), gpu_algos::AlgoError>(())
+    /// ```
+    #[expect(clippy::type_complexity, reason = "three arrays")]
+    pub fn to_arrays(&self) -> Result<(P::Owned<T, Ix1>, P::Owned<i64, Ix1>, P::Owned<i64, Ix1>)> {
+        P::runs(self)
     }
 
-    pub(super) fn write_on_device(&self, targets: RunTargets<'_, Gpu, T>) -> Result<()> {
-        let (mut values, [mut offsets, mut lengths], mut count) = targets;
-        let ready = self.0.ready()?;
-        let beside = [offsets.lower_mut()?, lengths.lower_mut()?];
-        if let Some(one) = beside.iter().find(|one| one.shape[0] > 1 && one.strides != [1]) {
-            let (op, shape, strides) = ("run_length_encode", one.shape.to_vec(), one.strides.to_vec());
-            return Err(ArrayError::NotInCOrder { op, shape, strides }.into());
-        }
-        if !self.0.run_into(&ready, &values.lower_mut()?, &beside, &count.lower_mut()?)? {
-            count.fill(0)?;
-        }
-        Ok(())
-    }
-}
-
-impl<T: Element, P: Selects> RunLengths<'_, T, P> {
     /// Computes the runs into the first elements of existing arrays or views of the place, and their number into `count`.
     ///
     /// The arrays have room for one run per value, and their later elements stay as they are. On a GPU it does not

@@ -1,12 +1,9 @@
 //! Operands as tensor maps describe them: where they are, or copied.
 
-use gpu_array::gpu_driver::{Device, Swizzle, TensorLayout, TensorMap};
+use gpu_array::gpu_driver::{Device, Swizzle, TensorLayout, TensorMap, kernel_constants};
 use smallvec::SmallVec;
 
-use super::{
-    params::{ACROSS_K_BOXES, ALONG_K_BOXES, MmaOperand},
-    policy::{Products, TensorCoreTile},
-};
+use super::policy::{Products, TensorCoreTile};
 use crate::{Result, matmul::problem::MatmulProblem};
 
 /// Bytes that addresses and strides of a tensor map are multiples of.
@@ -27,6 +24,14 @@ pub(in crate::matmul) struct FactorLayout {
     along_stride: isize,
     /// Lengths and strides of the stack, the innermost axis first.
     batch: SmallVec<[(usize, isize); 4]>,
+}
+
+kernel_constants! {
+    pub(super) const BOX_ORDERS: &str;
+    /// Boxes of elements along k, for each row of a or column of b.
+    const ALONG_K_BOXES: u32 = 0;
+    /// Boxes of elements across k, for each value along k.
+    const ACROSS_K_BOXES: u32 = 1;
 }
 
 /// The order of the elements of an operand in memory that a tensor map describes.
@@ -103,11 +108,11 @@ impl Copied {
 pub(in crate::matmul) struct MappedOperand {
     pub(in crate::matmul) order: BoxOrder,
     pub(super) address: u64,
-    across: usize,
+    pub(super) across: usize,
     pub(super) along: usize,
     /// Elements from one row of the map to the next, and from one matrix to the next.
-    row_stride: usize,
-    matrix_stride: usize,
+    pub(super) row_stride: usize,
+    pub(super) matrix_stride: usize,
     matrices: usize,
     /// Matrices of the map from one index of the stack to the next, along each of its axes.
     pub(in crate::matmul) matrix_steps: SmallVec<[isize; 4]>,
@@ -233,16 +238,6 @@ impl MappedOperand {
     pub(super) fn has_whole_chunks(&self, bytes: usize) -> bool {
         let columns = if self.order == BoxOrder::AlongK { self.along } else { self.across };
         (columns * bytes).is_multiple_of(MAP_BYTES)
-    }
-
-    /// The operand as warps copy it, whose elements have so many bytes.
-    pub(super) fn by_warps(&self, bytes: usize) -> MmaOperand {
-        MmaOperand {
-            address: self.address,
-            row_bytes: (self.row_stride * bytes) as i64,
-            matrix_bytes: (self.matrix_stride * bytes) as i64,
-            across: self.across as u64,
-        }
     }
 
     /// The map of the operand, whose elements have `bytes` and `parts`, with boxes of `block` elements across k where they lie along k.

@@ -2,22 +2,14 @@
 
 use gpu_array::{
     expression::{AxisParams, MAX_AXES},
-    gpu_driver::{Header, joined_text, kernel_constants, kernel_params, kernel_struct},
+    gpu_driver::{Header, joined_text, kernel_params, kernel_struct},
 };
 
 use super::{
-    operand::{Copied, MappedOperand},
+    operand::{BOX_ORDERS, Copied, MappedOperand},
     plan::TensorCorePlan,
 };
 use crate::{common::launch::Words, matmul::problem::MatmulProblem};
-
-kernel_constants! {
-    const CONSTANTS: &str;
-    /// Boxes of elements along k, for each row of a or column of b.
-    pub(super) const ALONG_K_BOXES: u32 = 0;
-    /// Boxes of elements across k, for each value along k.
-    pub(super) const ACROSS_K_BOXES: u32 = 1;
-}
 
 kernel_params! {
     /// The parameters of a product of stacks of matrices.
@@ -112,7 +104,7 @@ pub(in crate::matmul) const PARAMS: Header = Header {
     name: "tensor_core_params.cuh",
     text: joined_text![
         "#pragma once\n#include \"expression_params.cuh\"\n#include \"packs.cuh\"\nnamespace gpu {\nnamespace matmul {\n",
-        CONSTANTS,
+        BOX_ORDERS,
         TensorCoreHead::DEFINITION,
         MmaOperand::DEFINITION,
         MmaOperandsHead::DEFINITION,
@@ -180,11 +172,23 @@ pub(super) fn check_text() -> String {
     TensorCoreHead::check("gpu::matmul::TensorCoreParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
 }
 
+impl MmaOperand {
+    /// An operand whose elements have so many bytes.
+    fn of(operand: &MappedOperand, bytes: usize) -> Self {
+        Self {
+            address: operand.address,
+            row_bytes: (operand.row_stride * bytes) as i64,
+            matrix_bytes: (operand.matrix_stride * bytes) as i64,
+            across: operand.across as u64,
+        }
+    }
+}
+
 /// The operands of a product by warps, whose elements have so many bytes.
 pub(super) fn operands_of([a, b]: [&MappedOperand; 2], bytes: usize) -> Words {
     let mut params = Words::new();
     let head = MmaOperandsHead { along: a.along as u64 };
-    MmaOperands { head, operands: [a, b].map(|operand| operand.by_warps(bytes)) }.write(&mut params);
+    MmaOperands { head, operands: [a, b].map(|operand| MmaOperand::of(operand, bytes)) }.write(&mut params);
     params
 }
 

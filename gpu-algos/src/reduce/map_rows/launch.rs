@@ -8,7 +8,9 @@ use gpu_array::{
 use smallvec::SmallVec;
 
 use super::{
-    params::{PACKED_LEAF, PARAMS, check_text, params},
+    constants::PACKED_LEAF,
+    params::{PARAMS, check_text, params},
+    plan::RowPlan,
     policy::RowPolicy,
     problem::RowProblem,
 };
@@ -41,7 +43,7 @@ struct KernelExpression<'p> {
 /// Those of the compiler and of the launch.
 pub(super) fn run(
     problem: &RowProblem<'_, '_>,
-    policy: &RowPolicy,
+    RowPlan { policy, blocks }: &RowPlan,
     chain: &Chain<'_, '_>,
     stream: &Stream,
 ) -> Result<bool> {
@@ -50,8 +52,7 @@ pub(super) fn run(
         return Ok(false);
     }
     let kernel = kernel(problem, policy, stream)?;
-    let blocks = policy.blocks(problem.rows()) as u32;
-    let config = LaunchConfig { grid: blocks.into(), block: policy.threads.into(), shared_bytes: 0 };
+    let config = LaunchConfig { grid: (*blocks as u32).into(), block: policy.threads.into(), shared_bytes: 0 };
     let of_expressions = problem.expressions.iter().flat_map(|expression| expression.homes());
     let homes = unique(of_expressions.map(|home| -> &Stream { home }).chain([chain.target.home]));
     // SAFETY: the params fulfil the kernel's contract: `params` made them of the axes. Every offset lies within the view that a leaf or the target was made

@@ -2,29 +2,27 @@
 //!
 //! An expression whose computations are all reductions of its own rows (`gpu_array`'s [`Chain`]) needs no array for their results. A block reduces a row
 //! stage by stage and writes its values, so that the row comes from the device's memory once (as in the fused softmax of Triton's tutorials).
-//! `problem.rs` has the operands and their axes, `policy.rs` the threads of a row and which expressions are left to launches of their own, `params.rs`
-//! the parameters, `launch.rs` the program and the launch.
+//! `problem.rs` has the operands and their axes, `policy.rs` the threads of a row and which expressions are left to launches of their own, `plan.rs`
+//! the decision with the grid, `params.rs` the parameters, `launch.rs` the program and the launch.
 
+mod constants;
 mod launch;
 mod params;
+mod plan;
 mod policy;
 mod problem;
 
-use gpu_array::{
-    expression::{Chain, MAX_AXES},
-    gpu_driver::Stream,
-};
+use gpu_array::{expression::Chain, gpu_driver::Stream};
 use smallvec::SmallVec;
 
 pub(super) use launch::{MAP_ROWS, sample};
-use policy::{RowPolicy, RowTuning};
 use problem::RowProblem;
 
 use super::policy::narrowest;
 use crate::{
     Result,
     common::{
-        launch::{DeviceLimits, MOST_BLOCKS},
+        launch::DeviceLimits,
         operator::{DeviceOperator, OperatorKind},
     },
 };
@@ -46,13 +44,6 @@ pub(super) fn run(chain: &Chain<'_, '_>, stream: &Stream) -> Result<bool> {
         return Ok(false);
     };
     let problem = RowProblem::new(chain, operators);
-    let device = stream.device();
-    let limits = DeviceLimits::of(device)?;
-    let Some(policy) = RowPolicy::of(&problem, limits.multiprocessors, RowTuning::of(limits.arch)) else {
-        return Ok(false);
-    };
-    if problem.outer.len() > MAX_AXES || policy.blocks(problem.rows()) > MOST_BLOCKS {
-        return Ok(false);
-    }
-    launch::run(&problem, &policy, chain, stream)
+    let Some(plan) = plan::choose(&problem, &DeviceLimits::of(stream.device())?) else { return Ok(false) };
+    launch::run(&problem, &plan, chain, stream)
 }

@@ -2,23 +2,14 @@
 
 use gpu_array::{
     expression::{AxisParams, CONSTANT, LeafParams, MAX_AXES, STRIDED},
-    gpu_driver::{Header, joined_text, kernel_constants, kernel_params},
+    gpu_driver::{Header, joined_text, kernel_params},
 };
 
-use super::problem::{RowLeaf, RowProblem};
+use super::{
+    constants::CONSTANTS,
+    problem::{RowLeaf, RowProblem},
+};
 use crate::common::launch::Words;
-
-kernel_constants! {
-    const CONSTANTS: &str;
-    /// In place of a stage: a leaf of neighbours along the rows, aligned to packs.
-    pub(super) const PACKED_LEAF: i32 = -1;
-    /// In place of a stage: a leaf with one element for all places of a row.
-    pub(super) const CONSTANT_LEAF: i32 = -2;
-    /// In place of a stage: any other leaf.
-    pub(super) const ANY_LEAF: i32 = -3;
-    /// The most bytes of an operator's state.
-    pub(super) const MOST_STATE_BYTES: usize = 64;
-}
 
 kernel_params! {
     /// The parameters of a map of rows. `R` is the structure of its expressions.

@@ -3,7 +3,7 @@
 use gpu_array::expression::{CONSTANT, Chain, Lowered, LoweredLeaf, PACKED};
 use smallvec::SmallVec;
 
-use super::params::{ANY_LEAF, CONSTANT_LEAF, PACKED_LEAF};
+use super::constants::{ANY_LEAF, CONSTANT_LEAF, PACKED_LEAF};
 use crate::common::{
     axes::{Axis, Steps, join, kind_along},
     operator::DeviceOperator,
