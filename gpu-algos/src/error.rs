@@ -97,6 +97,30 @@ pub enum AlgoError {
         right: Vec<usize>,
     },
 
+    /// Lists that must have one length do not.
+    #[error("{op}: lists of {left} and of {right} arrays")]
+    Lists {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// Arrays of the first list.
+        left: usize,
+        /// Arrays of the second list.
+        right: usize,
+    },
+
+    /// An array of a list has another shape than the first.
+    #[error("{op}: array {number} of its list has shape {got:?}, the first has {expected:?}")]
+    ListShape {
+        /// The operation that was asked for.
+        op: &'static str,
+        /// The number of the array, from 0.
+        number: usize,
+        /// Shape of the first array.
+        expected: Vec<usize>,
+        /// Shape of this array.
+        got: Vec<usize>,
+    },
+
     /// A matrix product of a value without axes.
     #[error("{op} of a value without axes; `*` multiplies by a scalar")]
     NoAxes {
@@ -373,7 +397,7 @@ fn in_stack(matrix: &[usize]) -> String {
 
 gpu_array::gpu_driver::debug_by_text! {
     AlgoError:
-    Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape,
+    Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape, Lists, ListShape,
     NoAxes, InnerLength, Stacks, NoMatrices, NotSquare, MatrixTooLarge, Singular, NotPositiveDefinite, AxisPairs,
     AxisLengths, Subscripts, SubscriptOperands, SubscriptAxes, LabelLength, KernelName, Argument, UnknownType,
     ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength, NoArray, StateTooLarge, IndexRange,

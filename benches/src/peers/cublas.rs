@@ -226,7 +226,7 @@ impl Types {
         one: [1.0f64.to_bits(), 0],
     };
 
-    /// Those of real numbers in an arithmetic, with sums of f32, or of i32 for elements of i8.
+    /// The types of real numbers in an arithmetic, with sums of f32, or of i32 for elements of i8.
     fn of(arithmetic: Arithmetic) -> Self {
         use sys::{cublasComputeType_t::*, cudaDataType_t::*};
         let (factors, result, compute) = match arithmetic {

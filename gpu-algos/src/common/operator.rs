@@ -166,14 +166,14 @@ impl DeviceOperator {
                 format!("{}, {ddof}, {ignore}", of(*result))
             }
             OperatorKind::NormL2 if self.value == DType::F64 => {
-                return self.with_mask("gpu::reduce::NormL2".to_owned());
+                return self.with_mask("gpu::algos::reduce::NormL2".to_owned());
             }
             OperatorKind::Custom(_) => return "gpu_user::Operator".to_owned(),
             OperatorKind::NormL2 | OperatorKind::NormMax => value.to_owned(),
         };
-        let structure = self.with_mask(format!("gpu::reduce::{}<{arguments}>", self.structure()));
+        let structure = self.with_mask(format!("gpu::algos::reduce::{}<{arguments}>", self.structure()));
         match self.narrow.filter(|_| self.gives_values()) {
-            Some(narrow) => format!("gpu::reduce::Rounded<{structure}, {}>", narrow.cuda_name()),
+            Some(narrow) => format!("gpu::algos::reduce::Rounded<{structure}, {}>", narrow.cuda_name()),
             None => structure,
         }
     }
@@ -186,7 +186,7 @@ impl DeviceOperator {
             true if self.returns_any() => "MaskedWithAny",
             true => "MaskedOrNan",
         };
-        format!("gpu::reduce::{masked}<{structure}>")
+        format!("gpu::algos::reduce::{masked}<{structure}>")
     }
 
     /// The text that defines a user's operator.

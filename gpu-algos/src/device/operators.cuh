@@ -27,8 +27,7 @@
 #include "operators/norms.cuh"
 #include "operators/sums.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // The operator O, whose results are rounded to the type R.
 template <class R, class V> __device__ __forceinline__ Tuple<R> rounded(const Tuple<V> &results) {
@@ -47,5 +46,4 @@ template <class O, class R> struct Rounded : O {
     }
 };
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

@@ -1,7 +1,7 @@
 //! Parameters of kernels that go through tiles of values, scans and selections, and the flags that host and kernels share.
 
 use gpu_array::{
-    expression::{AxisParams, MAX_AXES},
+    expression::{AxisEntry, MAX_AXES},
     gpu_driver::{Header, joined_text, kernel_constants, kernel_params},
 };
 
@@ -99,9 +99,9 @@ pub(crate) const TILE_PARAMS: Header = Header {
         "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu {\nnamespace tiles {\n",
         SCAN_FLAGS,
         TileHead::DEFINITION,
-        "} // namespace tiles\nnamespace select {\n",
+        "} // namespace tiles\n} // namespace gpu\nnamespace gpu::algos::select {\n",
         SELECT_FLAGS,
-        "} // namespace select\n} // namespace gpu\n",
+        "} // namespace gpu::algos::select\n",
     ],
 };
 
@@ -113,7 +113,7 @@ pub(crate) fn check_text<'s>(sources: impl Iterator<Item = &'s dyn ValueSource>,
         scalars += source.scalars().len();
         extra += source.extra().len();
     }
-    let axes = MAX_AXES * AxisParams::words(1 + leaves);
+    let axes = MAX_AXES * AxisEntry::words(1 + leaves);
     let lists = [2 * leaves.max(1), axes, axes, scalars.max(1), extra.max(1)];
     TileHead::check(&format!("gpu::tiles::TileParams<{e}, {f}, {m}>"), lists)
 }

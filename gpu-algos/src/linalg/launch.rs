@@ -37,7 +37,7 @@ impl LinalgKernel {
     /// The template with its arguments.
     pub(super) fn template(self, dtype: DType, warps: usize) -> String {
         let name = self.header().name.trim_end_matches(".cuh");
-        format!("gpu::linalg::{name}<{}, {warps}>", dtype.cuda_name())
+        format!("gpu::algos::linalg::{name}<{}, {warps}>", dtype.cuda_name())
     }
 
     /// The program of the kernel.

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use gpu_array::{
-    expression::{AxisParams, MAX_AXES},
+    expression::{AxisEntry, MAX_AXES},
     gpu_driver::{Header, LaunchConfig, joined_text, kernel_params},
 };
 
@@ -78,10 +78,10 @@ kernel_params! {
 pub(super) const PARAMS: Header = Header {
     name: "linalg_params.cuh",
     text: joined_text![
-        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu {\nnamespace linalg {\n",
+        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu::algos::linalg {\n",
         CONSTANTS,
         LinalgHead::DEFINITION,
-        "} // namespace linalg\n} // namespace gpu\n",
+        "} // namespace gpu::algos::linalg\n",
     ],
 };
 
@@ -121,7 +121,7 @@ pub(super) fn launch(problem: &LinalgProblem, plan: &LinalgPlan) -> Launch {
             batch_rank: problem.batch.len() as u32,
             scratch: 0,
         },
-        batch: AxisParams::list(problem.batch.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)), 3),
+        batch: AxisEntry::list(problem.batch.iter().map(|axis| AxisEntry::new(axis.length, &axis.steps)), 3),
     }
     .write(&mut params);
     let config = LaunchConfig {
@@ -134,5 +134,5 @@ pub(super) fn launch(problem: &LinalgProblem, plan: &LinalgPlan) -> Launch {
 
 /// Text for a kernel's program that compares its parameters with those that are passed.
 pub(super) fn check_text() -> String {
-    LinalgHead::check("gpu::linalg::LinalgParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
+    LinalgHead::check("gpu::algos::linalg::LinalgParams<gpu::MAX_AXES>", [MAX_AXES * AxisEntry::words(3)])
 }

@@ -7,7 +7,10 @@ use gpu_array::{
 };
 use smallvec::SmallVec;
 
-use super::problem::{Leaves, MatmulProblem, MatmulShape, Matrix};
+use super::{
+    params::ExtendedParams,
+    problem::{Leaves, MatmulProblem, MatmulShape, Matrix},
+};
 use crate::common::{array_operand::ArrayLayout, launch::Words};
 
 /// The most arrays and scalars of an epilogue. More would spill the sums.
@@ -47,10 +50,10 @@ kernel_params! {
 const PARAMS: Header = Header {
     name: "epilogue_params.cuh",
     text: joined_text![
-        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu {\nnamespace matmul {\n",
+        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu::algos::matmul {\n",
         EpilogueLeaf::DEFINITION,
         EpilogueHead::DEFINITION,
-        "} // namespace matmul\n} // namespace gpu\n",
+        "} // namespace gpu::algos::matmul\n",
     ],
 };
 /// The header of kernels without and with an epilogue.
@@ -71,53 +74,42 @@ pub(super) struct PlacedEpilogue<'l, 'a> {
     kinds: u32,
 }
 
-/// The program's part of an epilogue.
-pub(super) struct EpilogueText {
-    /// Includes, and the structure of the expression.
-    pub(super) text: String,
-    pub(super) headers: Vec<Header>,
-    /// The C++ type of the kernel's parameters.
-    pub(super) params: String,
+/// The parameters of an epilogue with the structure `Expression`, which has so many leaves and scalars.
+fn extended(
+    base: &str,
+    structure: &str,
+    headers: Vec<Header>,
+    [leaves, scalars]: [usize; 2],
+    [product, kinds]: [usize; 2],
+) -> ExtendedParams {
+    let check = EpilogueHead::check(
+        "gpu::algos::matmul::EpilogueParams<Expression>",
+        [leaves * EPILOGUE_LEAF_WORDS, leaves * MAX_AXES, scalars.max(1), 1],
+    );
+    let params = format!("gpu::algos::matmul::FusedParams<{base}, Expression, {product}, {kinds}>");
+    let whole = format!(
+        "static_assert(sizeof({params}) == sizeof({base}) + sizeof(gpu::algos::matmul::EpilogueParams<Expression>), \
+         \"the parameters of the epilogue follow\");\n"
+    );
+    let text = format!("#include \"{}\"\n{structure}{check}{whole}", FUSED.name);
+    let headers = HEADERS.into_iter().chain(headers).chain([PARAMS, FUSED]).collect();
+    ExtendedParams { text, headers, params }
 }
 
-impl EpilogueText {
-    /// The text of an epilogue with the structure `Expression`, which has so many leaves and scalars.
-    fn of(
-        base: &str,
-        structure: &str,
-        headers: Vec<Header>,
-        [leaves, scalars]: [usize; 2],
-        [product, kinds]: [usize; 2],
-    ) -> Self {
-        let check = EpilogueHead::check(
-            "gpu::matmul::EpilogueParams<Expression>",
-            [leaves * EPILOGUE_LEAF_WORDS, leaves * MAX_AXES, scalars.max(1), 1],
-        );
-        let params = format!("gpu::matmul::FusedParams<{base}, Expression, {product}, {kinds}>");
-        let whole = format!(
-            "static_assert(sizeof({params}) == sizeof({base}) + sizeof(gpu::matmul::EpilogueParams<Expression>), \
-             \"the parameters of the epilogue follow\");\n"
-        );
-        let text = format!("#include \"{}\"\n{structure}{check}{whole}", FUSED.name);
-        let headers = HEADERS.into_iter().chain(headers).chain([PARAMS, FUSED]).collect();
-        Self { text, headers, params }
-    }
-
-    /// The larger one of 0 and the sum of a product and an array, of floats.
-    pub(super) fn sample(base: &str, dtype: DType) -> Self {
-        let name = dtype.cuda_name();
-        let (include, further, wide) = match dtype.is_half() {
-            true => ("#include \"half_operations.cuh\"\n", &HALF_HEADERS[..], "float"),
-            false => ("", &[][..], name),
-        };
-        let structure = format!(
-            "{include}struct Expression {{\n    typedef gpu::Tuple<{name}, {name}> Leaves;\n    typedef gpu::Tuple<{name}> Outputs;\n    \
-             static constexpr int SCALARS = 1, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *scalars, \
-             const uint64_t *, const Leaves &x, Outputs &y) {{\n        const {name} sum = {name}(gpu::add({wide}(gpu::get<0>(x)), \
-             {wide}(gpu::get<1>(x))));\n        gpu::get<0>(y) = {name}(gpu::maximum({wide}(sum), gpu::word_as<{wide}>(scalars[0])));\n    }}\n}};\n"
-        );
-        Self::of(base, &structure, further.to_vec(), [2, 1], [0, 0])
-    }
+/// The larger one of 0 and the sum of a product and an array, of floats.
+pub(super) fn sample(base: &str, dtype: DType) -> ExtendedParams {
+    let name = dtype.cuda_name();
+    let (include, further, wide) = match dtype.is_half() {
+        true => ("#include \"half_operations.cuh\"\n", &HALF_HEADERS[..], "float"),
+        false => ("", &[][..], name),
+    };
+    let structure = format!(
+        "{include}struct Expression {{\n    typedef gpu::Tuple<{name}, {name}> Leaves;\n    typedef gpu::Tuple<{name}> Outputs;\n    \
+         static constexpr int SCALARS = 1, EXTRA = 0;\n    static __device__ __forceinline__ void apply(const uint64_t *scalars, \
+         const uint64_t *, const Leaves &x, Outputs &y) {{\n        const {name} sum = {name}(gpu::add({wide}(gpu::get<0>(x)), \
+         {wide}(gpu::get<1>(x))));\n        gpu::get<0>(y) = {name}(gpu::maximum({wide}(sum), gpu::word_as<{wide}>(scalars[0])));\n    }}\n}};\n"
+    );
+    extended(base, &structure, further.to_vec(), [2, 1], [0, 0])
 }
 
 impl<'l, 'a> ProductEpilogue<'l, 'a> {
@@ -172,11 +164,11 @@ impl PlacedEpilogue<'_, '_> {
     }
 
     /// Its part of a kernel's program, whose parameters without it are `base`.
-    pub(super) fn text(&self, base: &str) -> EpilogueText {
+    pub(super) fn text(&self, base: &str) -> ExtendedParams {
         let expression = self.around.expression();
         let lengths = [expression.leaves().len(), expression.scalars().len()];
         let numbers = [self.around.leaf(), self.kinds as usize];
-        EpilogueText::of(base, &expression.functor("Expression"), expression.headers(), lengths, numbers)
+        extended(base, &expression.functor("Expression"), expression.headers(), lengths, numbers)
     }
 
     /// Appends the parameters to those of the product's kernel.

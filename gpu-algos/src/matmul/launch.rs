@@ -6,14 +6,14 @@ use std::iter;
 use gpu_array::{
     DType,
     expression::MAX_AXES,
-    gpu_driver::{Device, GeneratedKernel, KernelSpace, LaunchConfig, Stream},
+    gpu_driver::{Device, DeviceVec, GeneratedKernel, KernelSpace, LaunchConfig, Stream},
 };
 use smallvec::SmallVec;
 
 use super::{
     epilogue::{PlacedEpilogue, ProductEpilogue},
     params::{self, SCRATCH_WORD, params_of},
-    plan::{MatmulPlan, TilePlan, Wanted, choose, time_in_words},
+    plan::{MatmulPlan, TilePlan, Wanted, choose, choose_listed, time_in_words},
     policy::{MatmulPolicy, element_key},
     precision::{Precision, RequestedPrecision},
     problem::MatmulProblem,
@@ -85,7 +85,9 @@ pub(super) fn run(
     }
     let (kernel, launch, mut maps) = match plan {
         MatmulPlan::Stack(_) if epilogue.is_some() => return Ok(false),
-        MatmulPlan::Stack(policy) => (stack_kernel(problem.dtype, &policy, device)?, of_stack(problem, &policy), None),
+        MatmulPlan::Stack(policy) => {
+            (stack_kernel(problem.dtype, &policy, false, device)?, of_stack(problem, &policy), None)
+        }
         MatmulPlan::Warps(plan) => (warps_kernel(problem.dtype, device)?, of_warps(problem, &plan), None),
         MatmulPlan::Tiles(plan) => {
             let problem = plan.problem(problem);
@@ -104,6 +106,41 @@ pub(super) fn run(
     // exclusively, but for leaves that have each element at its place in c, as `Around` says), and their homes precede and follow the launch.
     unsafe { launch.enqueue_with(maps, &kernel, homes, stream)? };
     Ok(true)
+}
+
+/// Enqueues products of matrices that lie anywhere on `stream`, after the work of `homes`: those of a stack with one axis, whose steps do not count.
+/// `table` has the offsets of c, a and b for each, from the addresses in the problem, in elements. Does not wait.
+///
+/// # Errors
+/// `TooLarge`; those of an allocation, of the compiler and of the launch.
+pub(super) fn run_listed(
+    op: &'static str,
+    problem: &MatmulProblem,
+    table: Vec<i64>,
+    homes: &[&Stream],
+    stream: &Stream,
+) -> Result<()> {
+    let device = stream.device();
+    let (kernel, mut launch) = match choose_listed(op, problem, &DeviceLimits::of(device)?)? {
+        MatmulPlan::Stack(policy) => (stack_kernel(problem.dtype, &policy, true, device)?, of_stack(problem, &policy)),
+        MatmulPlan::Tiles(plan) => (listed_tile_kernel(problem.dtype, &plan.policy, device)?, of_tiles(problem, &plan)),
+        MatmulPlan::Warps(_) => unreachable!("no kernel of warps takes matrices that lie anywhere"),
+    };
+    // Freed behind the launch, in the order of the stream.
+    let table = DeviceVec::from_vec(stream, table)?;
+    launch.params.push(table.as_raw());
+    // SAFETY: the params fulfil the kernel's contract: the offsets lead to the first elements of matrices within views that are borrowed until this
+    // call returns, those of c exclusively, and all have the strides of the problem; their homes precede and follow the launch. The table is
+    // copied before the launch, in the order of the stream, and released behind it.
+    unsafe { launch.enqueue(&kernel, homes, stream) }
+}
+
+fn listed_tile_kernel(dtype: DType, policy: &MatmulPolicy, device: &Device) -> Result<GeneratedKernel> {
+    /// The keys of kernels of tiles of matrices that lie anywhere.
+    static SPACE: KernelSpace = KernelSpace::new();
+    let key: SmallVec<[u64; 32]> = iter::once(SPACE.word()).chain(policy.key(dtype)).collect();
+    let program = || program::of_tiles(dtype, policy, Some(program::listed()));
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
 }
 
 fn tile_kernel(
@@ -130,12 +167,13 @@ pub(super) fn of_tiles(problem: &MatmulProblem, plan: &TilePlan) -> Launch {
     Launch { params, scratch_word: SCRATCH_WORD, scratch: grid.scratch, config }
 }
 
-fn stack_kernel(dtype: DType, policy: &StackPolicy, device: &Device) -> Result<GeneratedKernel> {
+fn stack_kernel(dtype: DType, policy: &StackPolicy, is_listed: bool, device: &Device) -> Result<GeneratedKernel> {
     /// The keys of kernels of stacks.
     static SPACE: KernelSpace = KernelSpace::new();
     let [size, flags] = policy.key();
-    let key = [SPACE.word(), size, flags, element_key(dtype)];
-    Ok(device.generated_kernel(&SPACE, &key, || Ok(program::of_stack(dtype, policy)))?)
+    let key = [SPACE.word(), size, flags, element_key(dtype), is_listed.into()];
+    let program = || program::of_stack(dtype, policy, is_listed.then(program::listed));
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
 }
 
 /// The launch for a stack of small matrices.

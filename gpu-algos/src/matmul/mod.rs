@@ -48,7 +48,7 @@
 //! products do not have.
 //! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`), and so have products of 32
 //! bits with many tiles and few values along k (`warps.rs`, `device/matmul_warps.cuh`), which warps compute on CUDA cores. Products with vectors are
-//! reductions (`vectors.rs`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
+//! reductions (`vectors.rs`). Matrices of a list, each in an array of its own, are found by a table (`lists.rs`, `device/listed.cuh`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
 //! [`einsum`](mod@crate::einsum) takes labels of axes instead.
 
 mod boxes;
@@ -61,6 +61,7 @@ mod epilogue;
 mod grid;
 mod integers;
 mod launch;
+mod lists;
 mod methods;
 mod operand;
 mod params;
@@ -81,6 +82,7 @@ mod warps;
 pub use dims::MatmulDim;
 pub use element::MatmulElement;
 pub use integers::{ByteElement, matmul_i32, matmul_i32_into};
+pub use lists::{matmul_each, matmul_each_into};
 pub use methods::{Matmul, gemm, gemm_with_precision};
 pub use precision::Precision;
 #[doc(hidden)]

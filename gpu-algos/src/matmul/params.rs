@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 
 use gpu_array::{
-    expression::{AxisParams, MAX_AXES},
+    expression::{AxisEntry, MAX_AXES},
     gpu_driver::{Header, joined_text, kernel_params},
 };
 
@@ -70,15 +70,24 @@ kernel_params! {
 pub(super) const PARAMS: Header = Header {
     name: "matmul_params.cuh",
     text: joined_text![
-        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu {\nnamespace matmul {\n",
+        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu::algos::matmul {\n",
         CONSTANTS,
         MatmulHead::DEFINITION,
-        "} // namespace matmul\n} // namespace gpu\n",
+        "} // namespace gpu::algos::matmul\n",
     ],
 };
 
+/// A program's part of parameters that have more than [`MatmulParams`] or those of another kernel.
+pub(super) struct ExtendedParams {
+    /// Includes, and the structures that the type names.
+    pub(super) text: String,
+    pub(super) headers: Vec<Header>,
+    /// The C++ type of the kernel's parameters.
+    pub(super) params: String,
+}
+
 /// The type of the parameters.
-pub(super) const TYPE: &str = "gpu::matmul::MatmulParams<gpu::MAX_AXES>";
+pub(super) const TYPE: &str = "gpu::algos::matmul::MatmulParams<gpu::MAX_AXES>";
 
 /// Index in [`Launch::params`](crate::common::launch::Launch::params) of the address of the scratch memory.
 pub(super) const SCRATCH_WORD: usize = offset_of!(MatmulHead, scratch) / size_of::<u64>();
@@ -115,7 +124,7 @@ pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c
             is_c_packed: is_c_packed.into(),
             matrices: u32::try_from(problem.matrices()).unwrap_or(u32::MAX),
         },
-        batch: AxisParams::list(problem.batch.iter().map(|axis| AxisParams::new(axis.length, &axis.steps[..3])), 3),
+        batch: AxisEntry::list(problem.batch.iter().map(|axis| AxisEntry::new(axis.length, &axis.steps[..3])), 3),
     }
     .write(&mut params);
     params
@@ -123,5 +132,5 @@ pub(super) fn params_of(problem: &MatmulProblem, grid: Option<&MatmulGrid>, is_c
 
 /// Text for a kernel's program that compares its parameters with those that are passed.
 pub(super) fn check_text() -> String {
-    MatmulHead::check(TYPE, [MAX_AXES * AxisParams::words(3)])
+    MatmulHead::check(TYPE, [MAX_AXES * AxisEntry::words(3)])
 }

@@ -117,6 +117,17 @@ pub(super) fn choose(
     }
 }
 
+/// Chooses the kernel and the grid for matrices that lie anywhere, a stack with one axis: that of small matrices, or tiles of blocks.
+///
+/// # Errors
+/// `TooLarge`.
+pub(super) fn choose_listed(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<MatmulPlan> {
+    match StackPolicy::of(problem, device) {
+        Some(policy) => Ok(MatmulPlan::Stack(policy)),
+        None => Ok(MatmulPlan::Tiles(tiles_in_order(op, problem, device)?)),
+    }
+}
+
 /// The plan whose sums are added in the order of k: a block has a tile to itself.
 fn tiles_in_order(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<TilePlan> {
     let tuning = MatmulTuning::of(device.arch);

@@ -85,7 +85,7 @@ impl MatmulPolicy {
     fn template_arguments(&self, dtype: DType) -> String {
         let (element, Self { kernel, tile, load_a, load_b, .. }) = (cuda_element(dtype), self);
         let (kernel, tile) = (kernel.name(), tile.text());
-        format!("gpu::matmul::{kernel}<{element}, {tile}, {load_a}, {load_b}")
+        format!("gpu::algos::matmul::{kernel}<{element}, {tile}, {load_a}, {load_b}")
     }
 
     /// All that the program depends on.

@@ -167,7 +167,7 @@ pub(super) fn multiply_around<T: MatmulElement>(
 }
 
 /// The bits of a factor as kernels take it: f32 where they compute numbers of 16 bits.
-fn words_of<T: MatmulElement>(factor: T) -> [u64; 2] {
+pub(super) fn words_of<T: MatmulElement>(factor: T) -> [u64; 2] {
     if T::DTYPE.is_half() { [u64::from(factor.to_float().to_bits()), 0] } else { factor.to_words() }
 }
 

@@ -7,8 +7,8 @@ use gpu_array::{
 };
 
 use super::{
-    epilogue::{EPILOGUE, EpilogueText},
-    params::{PARAMS, check_text},
+    epilogue::EPILOGUE,
+    params::{ExtendedParams, PARAMS, check_text},
     policy::{MatmulPolicy, TileKernel},
     stack::StackPolicy,
     tensor_cores, warps,
@@ -21,15 +21,16 @@ pub(super) const SKINNY: Header = Header { name: "matmul_skinny.cuh", text: incl
 pub(super) const BOXES: Header = Header { name: "matmul_boxes.cuh", text: include_str!("device/matmul_boxes.cuh") };
 pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
 pub(super) const WARPS: Header = Header { name: "matmul_warps.cuh", text: include_str!("device/matmul_warps.cuh") };
+const LISTED: Header = Header { name: "listed.cuh", text: include_str!("device/listed.cuh") };
 const MULTIPLY: Header = Header { name: "multiply.cuh", text: include_str!("device/multiply.cuh") };
 const MULTIPLY_COMPLEX: Header =
     Header { name: "multiply_complex.cuh", text: include_str!("device/multiply_complex.cuh") };
 const OPERAND_TILE: Header = Header { name: "operand_tile.cuh", text: include_str!("device/operand_tile.cuh") };
 
 /// The program of a kernel of tiles.
-pub(super) fn of_tiles(dtype: DType, policy: &MatmulPolicy, epilogue: Option<EpilogueText>) -> Program {
-    let (text, mut headers, template) = match epilogue {
-        Some(EpilogueText { text, headers, params }) => (text, headers, policy.template_of(dtype, &params)),
+pub(super) fn of_tiles(dtype: DType, policy: &MatmulPolicy, extended: Option<ExtendedParams>) -> Program {
+    let (text, mut headers, template) = match extended {
+        Some(ExtendedParams { text, headers, params }) => (text, headers, policy.template_of(dtype, &params)),
         None => (String::new(), Vec::new(), policy.template(dtype)),
     };
     let header = match policy.kernel {
@@ -43,7 +44,7 @@ pub(super) fn of_tiles(dtype: DType, policy: &MatmulPolicy, epilogue: Option<Epi
         return program_with(header, dtype, template, &text, &headers);
     }
     headers.extend([SHARED_ADDRESS, TENSOR_COPY, WARPGROUP, tensor_cores::PARAMS, tensor_cores::BOX_STAGES, MATMUL]);
-    let tile = format!("gpu::matmul::BoxTile<{}>", policy.tile.text());
+    let tile = format!("gpu::algos::matmul::BoxTile<{}>", policy.tile.text());
     let (threads, bytes) = (policy.tile.threads(), policy.tile.shared_bytes(dtype));
     let text = format!(
         "static_assert({tile}::THREADS == {threads} && {tile}::SHARED_BYTES == {bytes}, \"the launch is that of the tile\");\n{text}"
@@ -52,8 +53,19 @@ pub(super) fn of_tiles(dtype: DType, policy: &MatmulPolicy, epilogue: Option<Epi
 }
 
 /// The program of the kernel of stacks of small matrices.
-pub(super) fn of_stack(dtype: DType, policy: &StackPolicy) -> Program {
-    program_with(STACK, dtype, policy.template(dtype), "", &[])
+pub(super) fn of_stack(dtype: DType, policy: &StackPolicy, extended: Option<ExtendedParams>) -> Program {
+    match extended {
+        Some(ExtendedParams { text, headers, params }) => {
+            program_with(STACK, dtype, policy.template_of(dtype, &params), &text, &headers)
+        }
+        None => program_with(STACK, dtype, policy.template(dtype), "", &[]),
+    }
+}
+
+/// The parameters of kernels of matrices that lie anywhere.
+pub(super) fn listed() -> ExtendedParams {
+    let (text, params) = (format!("#include \"{}\"\n", LISTED.name), "gpu::algos::matmul::ListedParams".to_owned());
+    ExtendedParams { text, headers: vec![LISTED], params }
 }
 
 /// The program of the kernel of warps.
@@ -61,11 +73,11 @@ pub(super) fn of_warps(dtype: DType) -> Program {
     program_with(WARPS, dtype, warps::template(dtype), "", &[MATMUL])
 }
 
-/// The program of the kernel that `template` names in a header, which includes `further`.
-fn program_with(header: Header, dtype: DType, template: String, epilogue: &str, further: &[Header]) -> Program {
+/// The program of the kernel that `template` names in a header, which includes `further`, with the text of its parameters.
+fn program_with(header: Header, dtype: DType, template: String, params: &str, further: &[Header]) -> Program {
     let of_element = if dtype.is_complex() { &[COMPLEX, MULTIPLY_COMPLEX][..] } else { &[] };
     let includes = [&header].into_iter().chain(of_element).map(|header| format!("#include \"{}\"\n", header.name));
-    let text = includes.chain([check_text(), epilogue.to_owned()]).collect::<String>();
+    let text = includes.chain([check_text(), params.to_owned()]).collect::<String>();
     let program = loop_program("matmul.cu", text).name_expression(template);
     let headers = HEADERS.into_iter().chain([PARAMS, OPERAND_TILE, MULTIPLY, EPILOGUE, header]);
     with_headers(program, headers.chain(of_element.iter().chain(further).copied()))

@@ -7,7 +7,7 @@ use gpu_array::{
 
 use super::{
     constants::{ALONG_K, ALONG_OUTER, PACKS, PACKS_ALONG_K},
-    epilogue::EpilogueText,
+    epilogue,
     params::TYPE,
     policy::{MatmulPolicy, MatmulTuning, TileKernel},
     program::{self, MATMUL, SHARES, STACK, WARPS, of_tiles},
@@ -33,7 +33,7 @@ fn of_boxes(registry: Registry) -> Registry {
     let largest = others.into_iter().map(|(orders, is_fused)| (BOXES[0], orders, is_fused));
     each.chain(largest).fold(registry, |registry, (tile, loads, is_fused)| {
         let policy = policy(tile, loads, false);
-        let epilogue = is_fused.then(|| EpilogueText::sample(TYPE, DType::F64));
+        let epilogue = is_fused.then(|| epilogue::sample(TYPE, DType::F64));
         registry.with_sample(program::BOXES.name, of_tiles(DType::F64, &policy, epilogue))
     })
 }
@@ -49,7 +49,7 @@ fn of_few_columns(registry: Registry) -> Registry {
     let widest = others.into_iter().map(|(dtype, loads, is_fused)| (dtype, SKINNY[0], loads, is_fused));
     each.chain(widest).fold(registry, |registry, (dtype, tile, loads, is_fused)| {
         let policy = policy(tile, loads, false);
-        let epilogue = is_fused.then(|| EpilogueText::sample(TYPE, dtype));
+        let epilogue = is_fused.then(|| epilogue::sample(TYPE, dtype));
         registry.with_sample(program::SKINNY.name, of_tiles(dtype, &policy, epilogue))
     })
 }
@@ -80,7 +80,7 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         let load_a = if dtype == DType::F64 { ALONG_K } else { PACKS_ALONG_K };
         let tile = MatmulTuning::of(ARCH).tiles(dtype)[0];
         let policy = policy(tile, [load_a, PACKS], false);
-        registry.with_sample(MATMUL.name, of_tiles(dtype, &policy, Some(EpilogueText::sample(TYPE, dtype))))
+        registry.with_sample(MATMUL.name, of_tiles(dtype, &policy, Some(epilogue::sample(TYPE, dtype))))
     });
     let registry = of_few_columns(registry);
     let registry = of_boxes(tensor_cores::samples::add_to(registry));
@@ -89,8 +89,15 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     let registry = [DType::F32, DType::U32]
         .into_iter()
         .fold(registry, |registry, dtype| registry.with_sample(WARPS.name, program::of_warps(dtype)));
-    stacks.fold(registry, |registry, (dtype, tile)| {
-        let policy = StackPolicy { tile, is_a_packed: true, is_b_packed: true, is_c_packed: true };
-        registry.with_sample(STACK.name, program::of_stack(dtype, &policy))
-    })
+    let stack = |tile| StackPolicy { tile, is_a_packed: true, is_b_packed: true, is_c_packed: true };
+    let registry = stacks.fold(registry, |registry, (dtype, tile)| {
+        registry.with_sample(STACK.name, program::of_stack(dtype, &stack(tile), None))
+    });
+    // Matrices that lie anywhere.
+    let registry = TILES.iter().fold(registry, |registry, &tile| {
+        registry.with_sample(STACK.name, program::of_stack(DType::F32, &stack(tile), Some(program::listed())))
+    });
+    let tile = MatmulTuning::of(ARCH).tiles(DType::F32)[0];
+    let policy = policy(tile, [PACKS_ALONG_K, PACKS], false);
+    registry.with_sample(MATMUL.name, of_tiles(DType::F32, &policy, Some(program::listed())))
 }

@@ -97,11 +97,20 @@ impl StackPolicy {
 
     /// The C++ expression of the kernel.
     pub(super) fn template(&self, dtype: DType) -> String {
+        format!("{}>", self.template_arguments(dtype))
+    }
+
+    /// The C++ expression of the kernel with parameters of a type of their own.
+    pub(super) fn template_of(&self, dtype: DType, params: &str) -> String {
+        format!("{}, {params}>", self.template_arguments(dtype))
+    }
+
+    fn template_arguments(&self, dtype: DType) -> String {
         let Self { tile, is_a_packed, is_b_packed, .. } = self;
         let StackTile { size, thread_m, thread_n, matrices, resident } = tile;
         let resident = (4 * resident / dtype.bytes()).max(1);
-        let tile = format!("gpu::matmul::StackTile<{size}, {thread_m}, {thread_n}, {matrices}, {resident}>");
-        format!("gpu::matmul::matmul_stack<{}, {tile}, {is_a_packed}, {is_b_packed}>", cuda_element(dtype))
+        let tile = format!("gpu::algos::matmul::StackTile<{size}, {thread_m}, {thread_n}, {matrices}, {resident}>");
+        format!("gpu::algos::matmul::matmul_stack<{}, {tile}, {is_a_packed}, {is_b_packed}", cuda_element(dtype))
     }
 
     /// The template arguments besides the element type, for a key.

@@ -116,7 +116,7 @@ impl MatmulTile {
     pub(super) fn text(&self) -> String {
         let Self { block_m, block_n, block_k, thread_m, thread_n, stages, resident, unit, .. } = self;
         format!(
-            "gpu::matmul::MatmulTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {resident}, {unit}>"
+            "gpu::algos::matmul::MatmulTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {resident}, {unit}>"
         )
     }
 

@@ -110,7 +110,7 @@ impl WarpTile {
 pub(super) fn template(dtype: DType) -> String {
     let WarpTile { block_m, block_n, block_k, thread_m, thread_n, stages, warps, resident, .. } = TILE;
     let tile = format!(
-        "gpu::matmul::WarpTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {warps}, {resident}>"
+        "gpu::algos::matmul::WarpTile<{block_m}, {block_n}, {block_k}, {thread_m}, {thread_n}, {stages}, {warps}, {resident}>"
     );
-    format!("gpu::matmul::matmul_warps<{}, {tile}>", cuda_element(dtype))
+    format!("gpu::algos::matmul::matmul_warps<{}, {tile}>", cuda_element(dtype))
 }

@@ -100,7 +100,7 @@ fn kernel(
 
 pub(crate) fn program(source: &impl ValueSource, operator: &DeviceOperator, policy: &ReducePolicy) -> Program {
     let (masked, expression) = match operator.is_masked {
-        true => (Some(MASKED), "gpu::reduce::WithMask<Value>"),
+        true => (Some(MASKED), "gpu::algos::reduce::WithMask<Value>"),
         false => (None, "Value"),
     };
     let include_masked = masked.map_or(String::new(), |header| format!("#include \"{}\"\n", header.name));

@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use gpu_array::{
     DType,
-    expression::{AxisParams, LeafParams, MAX_AXES, divisor},
+    expression::{AxisEntry, LeafParams, MAX_AXES, divisor},
     gpu_driver::{Header, LaunchConfig, joined_text, kernel_params},
 };
 use smallvec::SmallVec;
@@ -67,10 +67,10 @@ kernel_params! {
 pub(super) const PARAMS: Header = Header {
     name: "reduce_params.cuh",
     text: joined_text![
-        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu {\nnamespace reduce {\n",
+        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu::algos::reduce {\n",
         CONSTANTS,
         ReduceHead::DEFINITION,
-        "} // namespace reduce\n} // namespace gpu\n",
+        "} // namespace gpu::algos::reduce\n",
     ],
 };
 
@@ -124,15 +124,15 @@ pub(super) fn launch<K>(
     Launch { params, scratch_word: SCRATCH_WORD, scratch: grid.scratch, config }
 }
 
-fn axis_params(axes: &[Axis], leaves: usize) -> impl Iterator<Item = AxisParams<'_>> {
-    AxisParams::list(axes.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)), 1 + leaves)
+fn axis_params(axes: &[Axis], leaves: usize) -> impl Iterator<Item = AxisEntry<'_>> {
+    AxisEntry::list(axes.iter().map(|axis| AxisEntry::new(axis.length, &axis.steps)), 1 + leaves)
 }
 
 /// Text for a kernel's program that compares its parameters with those that are passed; `value` is the structure of the source.
 pub(super) fn check_text(source: &impl ValueSource, operator: &DeviceOperator, value: &str) -> String {
     let leaves = source.leaves().len();
-    let axes = MAX_AXES * AxisParams::words(1 + leaves);
+    let axes = MAX_AXES * AxisEntry::words(1 + leaves);
     let (scalars, extra) = (source.scalars().len().max(1), source.extra().len().max(1));
     let lists = [operator.results().len(), 2 * leaves.max(1), axes, axes, scalars, extra];
-    ReduceHead::check(&format!("gpu::reduce::ReduceParams<{value}, {}>", operator.text()), lists)
+    ReduceHead::check(&format!("gpu::algos::reduce::ReduceParams<{value}, {}>", operator.text()), lists)
 }

@@ -177,7 +177,9 @@ impl ReducePolicy {
             ReduceAlgorithm::Rows => ("reduce_rows", format!(", {form}")),
             ReduceAlgorithm::Columns => ("reduce_columns", format!(", {form}")),
         };
-        format!("gpu::reduce::{kernel}<{expression}, {operator}, {threads}, {vector_size}, {vectors_per_thread}{form}>")
+        format!(
+            "gpu::algos::reduce::{kernel}<{expression}, {operator}, {threads}, {vector_size}, {vectors_per_thread}{form}>"
+        )
     }
 }
 

@@ -50,23 +50,23 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
     }
     fn function(&self) -> &'static str {
         match T::DTYPE {
-            DType::Bool => "gpu::scan::scanned<bool>",
-            DType::I8 => "gpu::scan::scanned<int8_t>",
-            DType::I16 => "gpu::scan::scanned<int16_t>",
-            DType::I32 => "gpu::scan::scanned<int32_t>",
-            DType::I64 => "gpu::scan::scanned<int64_t>",
-            DType::U8 => "gpu::scan::scanned<uint8_t>",
-            DType::U16 => "gpu::scan::scanned<uint16_t>",
-            DType::U32 => "gpu::scan::scanned<uint32_t>",
-            DType::U64 => "gpu::scan::scanned<uint64_t>",
-            DType::F16 => "gpu::scan::scanned<gpu::f16>",
-            DType::BF16 => "gpu::scan::scanned<gpu::bf16>",
-            DType::C64 => "gpu::scan::complex_scanned<float>",
-            DType::C128 => "gpu::scan::complex_scanned<double>",
-            DType::F32 => "gpu::scan::scanned<float>",
-            DType::F64 => "gpu::scan::scanned<double>",
+            DType::Bool => "gpu::algos::scan::scanned<bool>",
+            DType::I8 => "gpu::algos::scan::scanned<int8_t>",
+            DType::I16 => "gpu::algos::scan::scanned<int16_t>",
+            DType::I32 => "gpu::algos::scan::scanned<int32_t>",
+            DType::I64 => "gpu::algos::scan::scanned<int64_t>",
+            DType::U8 => "gpu::algos::scan::scanned<uint8_t>",
+            DType::U16 => "gpu::algos::scan::scanned<uint16_t>",
+            DType::U32 => "gpu::algos::scan::scanned<uint32_t>",
+            DType::U64 => "gpu::algos::scan::scanned<uint64_t>",
+            DType::F16 => "gpu::algos::scan::scanned<gpu::f16>",
+            DType::BF16 => "gpu::algos::scan::scanned<gpu::bf16>",
+            DType::C64 => "gpu::algos::scan::complex_scanned<float>",
+            DType::C128 => "gpu::algos::scan::complex_scanned<double>",
+            DType::F32 => "gpu::algos::scan::scanned<float>",
+            DType::F64 => "gpu::algos::scan::scanned<double>",
             // The type is unknown: the compiler rejects a kernel with this text.
-            _ => "gpu::scan::scanned",
+            _ => "gpu::algos::scan::scanned",
         }
     }
     fn words(&self) -> Vec<u64> {

@@ -187,7 +187,7 @@ impl KernelSpec<'_> {
         let mut headers: Vec<Header> = Vec::new();
         let mut text = String::new();
         let mut add = |source: Option<&dyn ValueSource>, name: &'static str| {
-            let Some(source) = source else { return "gpu::scan::Nothing" };
+            let Some(source) = source else { return "gpu::algos::scan::Nothing" };
             let (structure, includes) = source.text(name);
             text += &structure;
             headers.extend(includes);
@@ -209,9 +209,9 @@ impl KernelSpec<'_> {
         let heads = if self.takes_segments() { format!("{heads}, ") } else { String::new() };
         let header = includes.last().map_or(SINGLE_PASS.name, |header| header.name);
         let mode = self.mode;
-        let name = format!("gpu::scan::{kernel}<{value}, {heads}{epilogue}, {operator}, {mode}, {policy}>");
+        let name = format!("gpu::algos::scan::{kernel}<{value}, {heads}{epilogue}, {operator}, {mode}, {policy}>");
         let custom = job.operator.definition();
-        let segments = if heads.is_empty() { "gpu::scan::Nothing" } else { heads.trim_end_matches(", ") };
+        let segments = if heads.is_empty() { "gpu::algos::scan::Nothing" } else { heads.trim_end_matches(", ") };
         let check = check_text(job.sources(), [value, segments, epilogue]);
         let memory = self.memory_check([value, segments, &operator, &policy]);
         let text = format!("#include \"{header}\"\n{custom}{text}{check}{memory}");
@@ -262,7 +262,7 @@ impl KernelSpec<'_> {
     fn memory_check(&self, [value, heads, operator, policy]: [&str; 4]) -> String {
         let slot = slot_bytes(self.job.operator.state_bytes());
         let mut text = format!(
-            "static_assert(sizeof(gpu::Slot<gpu::scan::SegmentedOperator<{operator}, true>::State>) == {slot}, \
+            "static_assert(sizeof(gpu::Slot<gpu::algos::scan::SegmentedOperator<{operator}, true>::State>) == {slot}, \
              \"the slots in Rust\");\n"
         );
         let (buffers, tiles) = match self.policy.algorithm {
@@ -275,7 +275,8 @@ impl KernelSpec<'_> {
             ScanAlgorithm::ColumnStrips { .. } => (format!("StripBuffers<{value}, {policy}>"), 1),
         };
         let bytes = self.policy.tile.shared_bytes / tiles;
-        text += &format!("static_assert(gpu::scan::{buffers}::ALL == {bytes}, \"the shared memory in Rust\");\n");
+        text +=
+            &format!("static_assert(gpu::algos::scan::{buffers}::ALL == {bytes}, \"the shared memory in Rust\");\n");
         text
     }
 }

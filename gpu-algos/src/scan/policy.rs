@@ -122,9 +122,9 @@ kernel_constants! {
 pub(super) const CONSTANTS_HEADER: Header = Header {
     name: "scan_constants.cuh",
     text: joined_text![
-        "#pragma once\n#include \"prelude.cuh\"\nnamespace gpu {\nnamespace scan {\n",
+        "#pragma once\n#include \"prelude.cuh\"\nnamespace gpu::algos::scan {\n",
         CONSTANTS,
-        "} // namespace scan\n} // namespace gpu\n",
+        "} // namespace gpu::algos::scan\n",
     ],
 };
 

@@ -170,13 +170,16 @@ impl KernelSpec<'_> {
                 let arguments = format!("{value}, {heads}, {mode}, {same}ull, {policy}");
                 let bytes = self.policy.tile.shared_bytes;
                 text += &format!(
-                    "static_assert(gpu::select::Segments<{arguments}>::ALL == {bytes}, \"the shared memory in Rust\");\n"
+                    "static_assert(gpu::algos::select::Segments<{arguments}>::ALL == {bytes}, \"the shared memory in Rust\");\n"
                 );
-                (PIPELINED, format!("gpu::select::select_pipelined<{arguments}>"))
+                (PIPELINED, format!("gpu::algos::select::select_pipelined<{arguments}>"))
             }
             SelectAlgorithm::SinglePass => {
                 let policy = format!("gpu::tiles::Policy<{numbers}>");
-                (SINGLE_PASS, format!("gpu::select::select_single_pass<{value}, {heads}, {mode}, {same}ull, {policy}>"))
+                (
+                    SINGLE_PASS,
+                    format!("gpu::algos::select::select_single_pass<{value}, {heads}, {mode}, {same}ull, {policy}>"),
+                )
             }
         };
         text += &check_text(self.job.sources(), [value, heads, "gpu::tiles::Nothing"]);

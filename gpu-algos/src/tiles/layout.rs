@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use gpu_array::{
     DType,
-    expression::{AxisParams, LeafParams, LoweredLeaf, MAX_AXES, PACKED, divisor},
+    expression::{AxisEntry, LeafParams, LoweredLeaf, MAX_AXES, PACKED, divisor},
     gpu_driver::LaunchConfig,
 };
 use smallvec::SmallVec;
@@ -184,15 +184,15 @@ impl MemoryLayout {
         let GridShape { head, blocks, scratch } = grid;
         // If lines continue one another, the first step is that of all values.
         let along = self.axes.step_along().filter(|_| self.mode & CONTIGUOUS != 0);
-        let first = self.axes.scanned.first().map(|axis| AxisParams::new(axis.length, along.unwrap_or(&axis.steps)));
+        let first = self.axes.scanned.first().map(|axis| AxisEntry::new(axis.length, along.unwrap_or(&axis.steps)));
         let others = self.axes.scanned.iter().skip(1).map(axis_params);
         let scanned: SmallVec<[_; 4]> = first.into_iter().chain(others).collect();
         let mut params = Words::new();
         TileParams {
             head,
             leaves: self.bases[1..].iter().map(|&address| LeafParams { address, kind: PACKED }),
-            scanned: AxisParams::list(scanned.into_iter(), self.bases.len()),
-            lines: AxisParams::list(self.axes.lines.iter().map(axis_params), self.bases.len()),
+            scanned: AxisEntry::list(scanned.into_iter(), self.bases.len()),
+            lines: AxisEntry::list(self.axes.lines.iter().map(axis_params), self.bases.len()),
             scalars,
             extra,
         }
@@ -290,8 +290,8 @@ fn in_memory(leaves: &[LoweredLeaf<'_>]) -> impl Iterator<Item = usize> {
     (1..).zip(leaves).filter(|(_, leaf)| !leaf.is_place).map(|(operand, _)| operand)
 }
 
-fn axis_params(axis: &Axis) -> AxisParams<'_> {
-    AxisParams::new(axis.length, &axis.steps)
+fn axis_params(axis: &Axis) -> AxisEntry<'_> {
+    AxisEntry::new(axis.length, &axis.steps)
 }
 
 /// The first parameters of a kernel, with the number of blocks and the scratch memory.

@@ -166,7 +166,7 @@ const POLLED: &str = r#"
                 sums.publish(uint32_t(k), aggregates[k]);
             return;
         }
-        gpu::scan::PolledPrefix<Compose, Affine> polled = {sums};
+        gpu::algos::scan::PolledPrefix<Compose, Affine> polled = {sums};
         for (uint64_t k = 0; k < asked; k++) {
             polled.start(tiles[k]);
             polled.resolve(tiles[k], prefixes + k);

@@ -17,8 +17,8 @@ use gpu_algos::{
     kernels::{ArrayScanKernel, ElementwiseKernel, IndexRange, ReductionKernel, ScanKernel},
     linalg,
     matmul::{
-        Precision, gemm, gemm_with_precision, matmul_i32, matmul_i32_into, tensordot, tensordot_into,
-        tensordot_with_precision,
+        Precision, gemm, gemm_with_precision, matmul_each, matmul_each_into, matmul_i32, matmul_i32_into, tensordot,
+        tensordot_into, tensordot_with_precision,
     },
     prelude::*,
     reduce::Summable,
@@ -729,6 +729,33 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| multiplies(call, SMALL, 0, |x, target| tensordot_into(x, x, ([0], [0]), target)),
     },
     Operation {
+        name: "matmul_each",
+        makes: &[(Allocation, 2), (Copy, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            reduces(
+                call,
+                SMALL,
+                |x| matmul_each([x.t(), x.t()], [x, x]),
+                |got| {
+                    let got = got.to_ndarray()?;
+                    ensure!(got.outer_iter().all(|product| product == column_products(SMALL)), "{got}");
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "matmul_each_into",
+        makes: &[(Allocation, 1), (Copy, 1), (ModuleLoad, 1), (Launch, 1)],
+        sweep: |call| {
+            multiplies(call, SMALL, 0, |x, mut target| {
+                let (first, second) = target.split_at_mut(Axis(1), COLUMNS / 2)?;
+                let (left, right) = x.split_at(Axis(1), COLUMNS / 2)?;
+                matmul_each_into([x.t(), x.t()], [left, right], [first, second])
+            })
+        },
+    },
+    Operation {
         name: "tensordot, of a copy",
         makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
         sweep: |call| {
@@ -1299,6 +1326,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/linalg/value.rs"),
         include_str!("../../src/matmul/integers.rs"),
         include_str!("../../src/matmul/launch.rs"),
+        include_str!("../../src/matmul/lists.rs"),
         include_str!("../../src/matmul/methods.rs"),
         include_str!("../../src/matmul/product.rs"),
         include_str!("../../src/matmul/tensordot.rs"),

@@ -31,6 +31,7 @@ mod matmul_epilogues;
 mod matmul_halves;
 mod matmul_inputs;
 mod matmul_integers;
+mod matmul_lists;
 mod matmul_older;
 mod matmul_precisions;
 mod matmul_random;
@@ -103,6 +104,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", einsum::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_integers::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", matmul_lists::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_precisions::TESTS)
         .cases("device", device.clone(), "GPU_TESTS", matmul_older::cases(!on_gpu))
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)

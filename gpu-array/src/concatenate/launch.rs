@@ -53,7 +53,7 @@ fn program(policy: &JoinPolicy) -> Program {
     let program = loop_program("concatenate.cu", text);
     let headers = [KERNEL, PARAMS, LIST, PACKS];
     let program = headers.iter().fold(program, |program, header| program.header(header.name, header.text));
-    program.name_expression(format!("gpu_array::{}", policy.template()))
+    program.name_expression(format!("gpu::array::{}", policy.template()))
 }
 
 /// Adds samples of the kernels: each size of elements and number of axes, for few parts, for many, and for a table in memory.

@@ -1,5 +1,7 @@
 //! Parameters of the kernel that joins arrays, among them the table of its parts.
 
+use std::iter::repeat_n;
+
 use gpu_driver::{Header, ListElement, ParamWords, joined_text, kernel_constants, kernel_params};
 
 kernel_constants! {
@@ -8,49 +10,52 @@ kernel_constants! {
     pub(super) const BY_ELEMENTS: u32 = 16;
 }
 
-/// An array that is copied to its place in the result.
+kernel_params! {
+    /// An array that is copied to its place in the result, an element of a list of them.
+    pub(super) struct PartParams<"int RANK">, PartHead {
+        /// The address of the first element, less the peel.
+        from: u64,
+        /// The address of its place, less the peel.
+        to: u64,
+        /// Length of the axis along which the lengths of the parts differ.
+        length: u64,
+        /// The first block that copies it.
+        first_block: u32,
+        /// Elements before the first aligned pack of 16 bytes, or [`BY_ELEMENTS`].
+        peel: u32;
+        /// The strides of the array.
+        strides: ["int64_t"; "RANK"],
+    }
+}
+
+/// An array that is copied to its place in the result, as kernels have it: `PartParams` in their text.
 #[derive(Clone, Debug)]
-pub(super) struct PartParams<'a> {
-    /// The address of the first element, less the peel.
-    pub(super) from: u64,
-    /// The address of its place, less the peel.
-    pub(super) to: u64,
-    /// Length of the axis along which the lengths of the parts differ.
-    pub(super) length: u64,
-    /// The first block that copies it.
-    pub(super) first_block: u32,
-    /// Elements before the first aligned pack of 16 bytes, or [`BY_ELEMENTS`].
-    pub(super) peel: u32,
+pub(super) struct PartEntry<'a> {
+    pub(super) head: PartHead,
     /// The strides of the array.
     pub(super) strides: &'a [isize],
     /// Axes that the parameters have room for.
     pub(super) room: usize,
 }
 
-const PART: &str = "\
-template <int RANK> struct PartParams {
-    uint64_t from, to, length;
-    uint32_t first_block, peel;
-    int64_t strides[RANK];
-};
-";
-
-impl PartParams<'_> {
+impl PartEntry<'_> {
     /// Words of a part with so many axes.
     pub(super) const fn words(rank: usize) -> usize {
-        4 + rank
+        size_of::<PartHead>() / size_of::<u64>() + rank
     }
 }
 
-impl ListElement for PartParams<'_> {
+impl ListElement for PartEntry<'_> {
     const CUDA_NAME: &'static str = "PartParams";
     const WORDS: usize = 0;
 
     fn write(self, words: &mut impl ParamWords) {
-        [self.from, self.to, self.length].into_iter().for_each(|word| words.push(word));
-        words.push(u64::from(self.first_block) | u64::from(self.peel) << 32);
-        self.strides.iter().for_each(|&stride| words.push(stride as u64));
-        words.push_zeros(self.room.saturating_sub(self.strides.len()));
+        let strides = self.strides.iter().map(|&stride| stride as i64);
+        PartParams {
+            head: self.head,
+            strides: strides.chain(repeat_n(0, self.room.saturating_sub(self.strides.len()))),
+        }
+        .write(words);
     }
 }
 
@@ -82,7 +87,7 @@ pub(super) const PARAMS: Header = Header {
     text: joined_text![
         "#pragma once\n#include \"list.cuh\"\nnamespace gpu {\n",
         CONSTANTS,
-        PART,
+        PartHead::DEFINITION,
         ConcatenateHead::DEFINITION,
         "} // namespace gpu\n",
     ],

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::{
     JoinPart,
     axes::JoinAxes,
-    params::{BY_ELEMENTS, ConcatenateHead, ConcatenateParams, PartParams},
+    params::{BY_ELEMENTS, ConcatenateHead, ConcatenateParams, PartEntry, PartHead},
     policy::JoinPolicy,
 };
 use crate::shape::Strides;
@@ -64,7 +64,7 @@ pub(super) fn launch<'s>(
     policy: &JoinPolicy,
 ) -> Option<JoinLaunch<'s>> {
     let mut homes: SmallVec<[&Stream; 4]> = SmallVec::new();
-    let mut list: Vec<PartParams<'_>> = Vec::with_capacity(parts.len());
+    let mut list: Vec<PartEntry<'_>> = Vec::with_capacity(parts.len());
     let (mut blocks, mut most_items) = (0usize, 0);
     for (part, strides) in parts.iter().zip(strides) {
         if !homes.contains(&part.home) {
@@ -72,22 +72,21 @@ pub(super) fn launch<'s>(
         }
         let walk = PartWalk::of(part, strides, axes, policy);
         let before = (walk.peel.unwrap_or(0) * policy.bytes) as u64;
-        list.push(PartParams {
+        let head = PartHead {
             from: part.from - before,
             to: part.to - before,
             length: (part.length * axes.scale) as u64,
             first_block: blocks as u32,
             peel: walk.peel.map_or(BY_ELEMENTS, |peel| peel as u32),
-            strides,
-            room: policy.rank,
-        });
+        };
+        list.push(PartEntry { head, strides, room: policy.rank });
         blocks = blocks.checked_add(walk.blocks(policy)).filter(|&blocks| blocks <= MOST_BLOCKS)?;
         most_items = most_items.max(walk.items);
     }
     let config = LaunchConfig { grid: (blocks as u32).into(), block: (policy.threads as u32).into(), shared_bytes: 0 };
     let mut table = Vec::new();
     if policy.is_table_in_memory() {
-        table.reserve(parts.len() * PartParams::words(policy.rank));
+        table.reserve(parts.len() * PartEntry::words(policy.rank));
         list.drain(..).for_each(|part| part.write(&mut table));
     }
     let words = words(parts.len(), list, axes, policy, most_items);
@@ -95,7 +94,7 @@ pub(super) fn launch<'s>(
 }
 
 /// The words of the parameters for `count` parts, of which `list` has those that the parameters have room for.
-fn words(count: usize, list: Vec<PartParams<'_>>, axes: &JoinAxes, policy: &JoinPolicy, most_items: usize) -> Vec<u64> {
+fn words(count: usize, list: Vec<PartEntry<'_>>, axes: &JoinAxes, policy: &JoinPolicy, most_items: usize) -> Vec<u64> {
     let mut words = Vec::with_capacity(policy.words());
     // The last block has numbers of items beyond the last one.
     let is_wide = most_items > i32::MAX as usize;

@@ -2,7 +2,7 @@
 
 use gpu_driver::PARAMETER_BYTES;
 
-use super::params::{ConcatenateHead, PartParams};
+use super::params::{ConcatenateHead, PartEntry};
 use crate::expression::device::MAX_AXES;
 
 /// Parts of a launch that has few of them, whose parameters are short.
@@ -56,7 +56,7 @@ impl JoinPolicy {
 
     /// Words of the lists of parameters: lengths, strides, parts.
     pub(super) fn list_words(&self) -> [usize; 3] {
-        [self.rank, self.rank, self.parts.max(1) * PartParams::words(self.rank)]
+        [self.rank, self.rank, self.parts.max(1) * PartEntry::words(self.rank)]
     }
 
     /// Whether the table of parts lies in device memory, since the parameters have no room for it.
@@ -80,7 +80,7 @@ impl JoinPolicy {
 /// Parts that fit into a kernel's parameters.
 fn most_parts(rank: usize) -> usize {
     let others = size_of::<ConcatenateHead>() / size_of::<u64>() + 2 * rank;
-    (PARAMETER_BYTES / size_of::<u64>() - others) / PartParams::words(rank)
+    (PARAMETER_BYTES / size_of::<u64>() - others) / PartEntry::words(rank)
 }
 
 #[cfg(test)]

@@ -76,8 +76,8 @@ pub use crate::layout::checked_len;
 pub use crate::put::{PutOperation, put_combine};
 pub use crate::registry::KERNELS;
 pub use device::{
-    AxisParams, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, MAX_AXES, PACKED, PACKS, STRIDED,
-    divisor, loop_program, pack_bytes,
+    AxisEntry, COMPLEX_HEADERS, CONSTANT, HALF_HEADERS, HEADERS, LeafParams, MAX_AXES, PACKED, PACKS, STRIDED, divisor,
+    loop_program, pack_bytes,
 };
 pub use graph::{
     Around, Assembled, Chain, Deferred, Evaluated, Lowered, LoweredLeaf, LoweredTarget, Source, Stage, Within,

@@ -49,7 +49,7 @@ fn program(kernel: PutKernel) -> Program {
     let program = loop_program("put.cu", format!("#include \"{}\"\n{check}", KERNEL.name));
     let program =
         [KERNEL, PARAMS, LIST].iter().fold(program, |program, header| program.header(header.name, header.text));
-    program.name_expression(format!("gpu_array::{}", kernel.template()))
+    program.name_expression(format!("gpu::array::{}", kernel.template()))
 }
 
 /// Adds samples of the kernels.

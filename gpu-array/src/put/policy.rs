@@ -87,7 +87,7 @@ impl PutKernel {
         match self {
             Self::Claim => format!("put_claim<true, {MAX_AXES}, {threads}>"),
             Self::Check => format!("put_claim<false, {MAX_AXES}, {threads}>"),
-            Self::Write(16) => format!("put_write<gpu_array::PutPair, {MAX_AXES}, {threads}>"),
+            Self::Write(16) => format!("put_write<gpu::array::PutPair, {MAX_AXES}, {threads}>"),
             Self::Write(bytes) => format!("put_write<uint{}_t, {MAX_AXES}, {threads}>", 8 * bytes),
             Self::Combine(operation, dtype) => {
                 // The types of the atomic functions.
@@ -97,7 +97,7 @@ impl PutKernel {
                     DType::I64 => "long long",
                     _ => "unsigned long long",
                 };
-                format!("put_combine<gpu_array::Put{operation:?}, {element}, {MAX_AXES}, {threads}>")
+                format!("put_combine<gpu::array::Put{operation:?}, {element}, {MAX_AXES}, {threads}>")
             }
         }
     }

@@ -169,7 +169,7 @@ mod tests {
         r#""spill_load_bytes":8,"spill_store_bytes":4,"stack_bytes":16}},"#,
         r#""crate":"gpu-sparse","digest":"83","kernel":"dot<double, 256, 4>","nvrtc":"13.0","source":"steps.cu"}"#,
         "\n",
-        r#"{"crate":"gpu-array","digest":"84","kernel":"gpu_array::linear<copy_u8::Expression, 256, 16, 1>","#,
+        r#"{"crate":"gpu-array","digest":"84","kernel":"gpu::array::linear<copy_u8::Expression, 256, 16, 1>","#,
         r#""source":"linear.cuh"}"#,
         "\n",
     );

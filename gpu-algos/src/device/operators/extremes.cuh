@@ -2,8 +2,7 @@
 #pragma once
 #include "operators/plain.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // Whether x comes before y in a search for the least, or the greatest. False if one is NaN.
 template <bool GREATEST, class V> __device__ __forceinline__ bool beats(V x, V y) {
@@ -178,5 +177,4 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtremeNarrow : Plain<u
     }
 };
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

@@ -2,8 +2,7 @@
 #pragma once
 #include "operators/plain.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // The mean, carried in f64.
 template <class V, class R, bool IGNORE> struct Mean {
@@ -240,5 +239,4 @@ template <class V, class R, int DDOF, bool IGNORE> struct ComplexMeanVariance
     }
 };
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

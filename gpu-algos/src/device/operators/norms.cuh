@@ -3,8 +3,7 @@
 #include "operators/plain.cuh"
 #include "operators/extremes.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // The greatest of values that are not below 0; 0 for no values.
 template <class V> struct NormMax : Extreme<V, true, false> {
@@ -53,5 +52,4 @@ template <class V> struct NormL2Of : Plain<double> {
     }
 };
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

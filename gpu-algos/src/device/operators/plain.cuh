@@ -2,8 +2,7 @@
 #pragma once
 #include "tuple.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // The members that most operators have.
 template <class L> struct Plain {
@@ -55,5 +54,4 @@ template <bool IGNORE, class T> __device__ __forceinline__ bool skipped(T x) {
     return IGNORE && is_nan(x);
 }
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

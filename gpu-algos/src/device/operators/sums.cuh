@@ -2,8 +2,7 @@
 #pragma once
 #include "operators/plain.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // The sum of values V, carried in A, returned as R.
 template <class V, class A, class R, bool IGNORE> struct Sum : Plain<A> {
@@ -52,5 +51,4 @@ template <class V, bool ALL> struct Logical : Plain<int32_t> {
     }
 };
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

@@ -26,8 +26,8 @@ kernel_params! {
 pub(super) const PARAMS: Header = Header {
     name: "scan_kernel_params.cuh",
     text: joined_text![
-        "#pragma once\n#include \"list.cuh\"\nnamespace gpu {\nnamespace kernels {\n",
+        "#pragma once\n#include \"list.cuh\"\nnamespace gpu::algos::kernels {\n",
         ScanKernelHead::DEFINITION,
-        "} // namespace kernels\n} // namespace gpu\n",
+        "} // namespace gpu::algos::kernels\n",
     ],
 };

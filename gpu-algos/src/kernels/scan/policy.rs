@@ -44,7 +44,7 @@ impl ScanKernelPolicy {
 
     /// The kernel with its template arguments, for the structure of that name.
     pub(super) fn template(self, structure: &str, all: bool) -> String {
-        format!("gpu::kernels::scan_kernel<{structure}, {all}, {}, {}>", self.threads, self.unroll)
+        format!("gpu::algos::kernels::scan_kernel<{structure}, {all}, {}, {}>", self.threads, self.unroll)
     }
 }
 

@@ -27,8 +27,7 @@
 #include "scan_kernel_params.cuh"
 #include "scan_single_pass.cuh"
 
-namespace gpu {
-namespace kernels {
+namespace gpu::algos::kernels {
 
 using tiles::GridCounters;
 using tiles::TilePrefix;
@@ -37,7 +36,7 @@ using tiles::TilePrefix;
 // states stand in shared memory, behind the state before its places.
 template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD> struct RowsOfPlaces {
     static_assert(VECTORS_PER_THREAD % 2 == 1 && VECTORS_PER_THREAD < 32, "see above");
-    typedef gpu::scan::SegmentedOperator<U, U::SEGMENTS> R;
+    typedef gpu::algos::scan::SegmentedOperator<U, U::SEGMENTS> R;
     typedef typename R::State S;
     static constexpr int WARPS = THREADS / 32, OF_WARP = 32 * VECTORS_PER_THREAD;
 
@@ -217,5 +216,4 @@ __global__ void __launch_bounds__(THREADS)
     tiles::reset_by_last_block<THREADS, true>(counters, sums, tiles, once, arrived, is_last);
 }
 
-} // namespace kernels
-} // namespace gpu
+} // namespace gpu::algos::kernels

@@ -33,7 +33,7 @@ pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: ScanKernelPo
     let [identity, scan, input, output] = &kernel.texts;
     let (names, argument_words) = named(&kernel.name, &kernel.arguments, &kernel.types, 0)?;
     let mut text = String::from("#include \"scan_kernel.cuh\"\n");
-    text += &format!("typedef gpu::kernels::ScanKernelParams<{argument_words}> gpu_params;\n");
+    text += &format!("typedef gpu::algos::kernels::ScanKernelParams<{argument_words}> gpu_params;\n");
     text += &ScanKernelHead::check("gpu_params", [argument_words.max(1)]);
     text += &beginning(&kernel.types, &kernel.preamble, T::CUDA_NAME, identity, scan);
     let segments = kernel.segments.as_deref();
@@ -56,7 +56,7 @@ pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: ScanKernelPo
          \x20   static __device__ __forceinline__ bool begins(const gpu_params &params, int64_t i) {{ return gpu_begins(params, i); }}\n\
          \x20   static __device__ __forceinline__ void output(const gpu_params &params, int64_t i, const State &item, const State &before) {{\n\
          \x20       gpu_output(params, i, item, before);\n    }}\n}};\n\
-         typedef gpu::scan::SegmentedOperator<gpu_scan, gpu_scan::SEGMENTS>::State gpu_aggregate;\n\
+         typedef gpu::algos::scan::SegmentedOperator<gpu_scan, gpu_scan::SEGMENTS>::State gpu_aggregate;\n\
          static_assert(sizeof(gpu_state) == {bytes} && sizeof(gpu_aggregate) <= {run}, \"the sizes in Rust\");\n\
          static_assert(sizeof(gpu::Slot<gpu_aggregate>) <= {}, \"the slots in Rust\");\n",
         segments.is_some(),

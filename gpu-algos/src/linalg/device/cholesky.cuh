@@ -14,8 +14,7 @@
 #pragma once
 #include "team.cuh"
 
-namespace gpu {
-namespace linalg {
+namespace gpu::algos::linalg {
 
 // Replaces the lower triangle of a by l; returns the status.
 template <class T, int WARPS> __device__ __forceinline__ int
@@ -60,5 +59,4 @@ template <class T, int WARPS> __global__ void __launch_bounds__(MOST_THREADS)
     }
 }
 
-} // namespace linalg
-} // namespace gpu
+} // namespace gpu::algos::linalg

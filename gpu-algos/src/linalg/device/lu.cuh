@@ -22,8 +22,7 @@
 #pragma once
 #include "substitute.cuh"
 
-namespace gpu {
-namespace linalg {
+namespace gpu::algos::linalg {
 
 // The row from k on with the greatest element in a column. Each warp of the team finds it by
 // itself.
@@ -169,5 +168,4 @@ template <class T, int WARPS> __global__ void __launch_bounds__(MOST_THREADS)
     }
 }
 
-} // namespace linalg
-} // namespace gpu
+} // namespace gpu::algos::linalg

@@ -16,8 +16,7 @@
 #pragma once
 #include "team.cuh"
 
-namespace gpu {
-namespace linalg {
+namespace gpu::algos::linalg {
 
 // Applies reflection k, whose v stands in column k, to columns first to end - 1, one for a thread.
 template <class T, int WARPS> __device__ __forceinline__ void
@@ -113,5 +112,4 @@ template <class T, int WARPS> __global__ void __launch_bounds__(MOST_THREADS)
     }
 }
 
-} // namespace linalg
-} // namespace gpu
+} // namespace gpu::algos::linalg

@@ -13,8 +13,7 @@
 #pragma once
 #include "substitute.cuh"
 
-namespace gpu {
-namespace linalg {
+namespace gpu::algos::linalg {
 
 template <class T, int WARPS> __global__ void __launch_bounds__(MOST_THREADS)
     solve_triangular(const __grid_constant__ LinalgParams<MAX_AXES> params) {
@@ -43,5 +42,4 @@ template <class T, int WARPS> __global__ void __launch_bounds__(MOST_THREADS)
     }
 }
 
-} // namespace linalg
-} // namespace gpu
+} // namespace gpu::algos::linalg

@@ -2,8 +2,7 @@
 #pragma once
 #include "team.cuh"
 
-namespace gpu {
-namespace linalg {
+namespace gpu::algos::linalg {
 
 // A triangular matrix of n rows in shared memory.
 template <class T> struct Triangular {
@@ -90,5 +89,4 @@ template <class T, class Params, int WARPS> struct RightSides {
     }
 };
 
-} // namespace linalg
-} // namespace gpu
+} // namespace gpu::algos::linalg

@@ -9,8 +9,7 @@
 #pragma once
 #include "linalg_params.cuh"
 
-namespace gpu {
-namespace linalg {
+namespace gpu::algos::linalg {
 
 // a * b + c, rounded once.
 __device__ __forceinline__ float multiply_add(float a, float b, float c) {
@@ -151,5 +150,4 @@ report(const Params &params, const Team<WARPS> &team, const TeamMatrix &matrix, 
     }
 }
 
-} // namespace linalg
-} // namespace gpu
+} // namespace gpu::algos::linalg

@@ -9,8 +9,7 @@
 #include "tensor_core_params.cuh"
 #include "tensor_copy.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // The stages in shared memory, as one warp goes through them: round and round.
 template <class Tile> struct Stages {
@@ -48,5 +47,4 @@ __device__ __forceinline__ void copy_operand(unsigned char *to, const TensorMap 
     }
 }
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

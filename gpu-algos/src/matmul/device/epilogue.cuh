@@ -3,8 +3,7 @@
 #pragma once
 #include "prelude.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 struct NoEpilogue {
     static constexpr bool IS_FUSED = false;
@@ -15,5 +14,4 @@ template <class Params> struct EpilogueOf {
     typedef NoEpilogue type;
 };
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

@@ -17,8 +17,7 @@
 #include "epilogue_params.cuh"
 #include "loop.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // The parameters Base of a kernel, and those of the expression around the product.
 template <class Base, class E, int PRODUCT, uint32_t KINDS> struct FusedParams : Base {
@@ -93,5 +92,4 @@ struct EpilogueOf<FusedParams<Base, E, PRODUCT, KINDS>> {
     typedef FusedEpilogue<E, PRODUCT, KINDS> type;
 };
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

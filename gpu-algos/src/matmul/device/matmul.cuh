@@ -11,7 +11,8 @@
 // leaves its sums in scratch memory. The block that arrives last adds them in the order of k. So
 // the order of additions depends on the shape of the launch, and on nothing else.
 //
-// With FusedParams (fused_epilogue.cuh) the results are those of an expression of a b and arrays.
+// With FusedParams (fused_epilogue.cuh) the results are those of an expression of a b and arrays,
+// with ListedParams (listed.cuh) the matrices lie anywhere.
 //
 // Contract: grid `splits` * `tiles_m` * `tiles_n` * matrices of the stack, block Sums::THREADS,
 // dynamic shared memory STAGES * (ATile::SIZE + BTile::SIZE) elements. Strides are in elements and
@@ -29,8 +30,7 @@
 #include "epilogue.cuh"
 #include "multiply.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // Rows of tiles whose blocks run side by side, so that they find the same columns of b in L2.
 constexpr uint32_t RASTER_ROWS = 8;
@@ -397,5 +397,4 @@ __global__ void __launch_bounds__(Sums<T, Tile>::THREADS, Tile::RESIDENT)
     store_or_combine<T>(params, part, sums, is_last[0]);
 }
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

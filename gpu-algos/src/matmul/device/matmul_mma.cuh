@@ -23,8 +23,7 @@
 #include "tensor_core_tile.cuh"
 #include "warp_products.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 template <uint32_t TYPE, int PARTS, int M, int N, int ROWS, int COLUMNS, int STAGES, int BLOCKS>
 struct MmaTile : TensorCoreTile<TYPE, PARTS, M, N, STAGES> {
@@ -194,5 +193,4 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 }
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

@@ -20,8 +20,7 @@
 #pragma once
 #include "matmul.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // The division of steps among the blocks of a launch.
 struct EqualShares {
@@ -84,5 +83,4 @@ __global__ void __launch_bounds__(Sums<T, Tile>::THREADS, Tile::RESIDENT)
     }
 }
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

@@ -22,8 +22,7 @@
 #pragma once
 #include "matmul.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // The threads of a warp, which has all rows and columns of a tile, and warps that divide k.
 template <class T, class Tile> struct SkinnyTile {
@@ -304,5 +303,4 @@ __global__ void __launch_bounds__(SkinnyTile<T, Tile>::THREADS, Tile::RESIDENT)
     store_or_combine<T>(params, part, sums, is_last[0]);
 }
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

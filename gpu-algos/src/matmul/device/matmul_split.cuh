@@ -10,8 +10,7 @@
 #include "tensor_core_params.cuh"
 #include "warpgroup.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // Elements that a thread takes along a row.
 constexpr int SPLIT_VECTOR_SIZE = 8;
@@ -198,5 +197,4 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
     }
 }
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

@@ -10,12 +10,11 @@
 // axis. Strides are in elements and may be negative or 0; those of c lead to each element once.
 // With IS_A_PACKED, rows of a are whole, aligned packs of 16 bytes, and with IS_B_PACKED those of
 // b. Bytes moved: a, b and c once. Parameters: MatmulParams (params.rs), of which tiles, splits and
-// scratch are not read.
+// scratch are not read; with ListedParams (listed.cuh) the matrices lie anywhere.
 #pragma once
 #include "multiply.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 template <int SIZE_, int ROWS_, int COLUMNS_, int MATRICES_, int RESIDENT_> struct StackTile {
     static constexpr int SIZE = SIZE_, ROWS = ROWS_, COLUMNS = COLUMNS_, MATRICES = MATRICES_;
@@ -26,12 +25,27 @@ template <int SIZE_, int ROWS_, int COLUMNS_, int MATRICES_, int RESIDENT_> stru
     static_assert(DOWN * ACROSS >= 8, "8 threads, which read at once, are of one matrix");
 };
 
-// Copies MATRICES matrices, of which `matrices` exist, to SIZE x SIZE elements each, rows PITCH
-// apart. Elements that are not there become 0.
-template <class T, class Tile, int PITCH, bool IS_PACKED>
-__device__ __forceinline__ void copy_matrices(T *to, const T *from, int64_t matrices,
-                                              const int64_t (&strides)[3],
-                                              const int (&lengths)[2]) {
+// The offset of the first matrix of a block, number `first` of the stack, in an operand: 0 is c, 1
+// is a, 2 is b.
+template <class Params> __device__ __forceinline__ int64_t start_of_block(const Params &params,
+                                                                          int operand,
+                                                                          int64_t first) {
+    return first * params.batch[0].strides[operand];
+}
+// The offset of a matrix of a block from there. It is read if the matrix is there.
+template <class Params> __device__ __forceinline__ int64_t offset_in_block(const Params &params,
+                                                                           int operand, int64_t,
+                                                                           int matrix, bool) {
+    return matrix * params.batch[0].strides[operand];
+}
+
+// Copies MATRICES matrices of an operand, of which `matrices` exist from number `first` on, to SIZE
+// x SIZE elements each, rows PITCH apart. Elements that are not there become 0.
+template <class T, class Tile, int PITCH, bool IS_PACKED, class Params> __device__
+__forceinline__ void
+copy_matrices(const Params &params, int operand, int64_t first, int64_t matrices, T *to,
+              const T *from, const int64_t (&strides)[2], const int (&lengths)[2]) {
+    from += start_of_block(params, operand, first);
     constexpr int PACK = IS_PACKED ? 16 / int(sizeof(T)) : 1, PER_ROW = Tile::SIZE / PACK;
     constexpr int ITEMS = Tile::SIZE * PER_ROW;
 #pragma unroll 8
@@ -41,13 +55,16 @@ __device__ __forceinline__ void copy_matrices(T *to, const T *from, int64_t matr
         const bool is_there = matrix < matrices && row < lengths[0] && column < lengths[1];
         copy_to_shared_if<PACK *int(sizeof(T))>(
             to + (matrix * Tile::SIZE + row) * PITCH + column,
-            from + matrix * strides[0] + row * strides[1] + column * strides[2], is_there);
+            from + offset_in_block(params, operand, first, matrix, is_there) + row * strides[0] +
+                column * strides[1],
+            is_there);
     }
 }
 
-template <class T, class Tile, bool IS_A_PACKED, bool IS_B_PACKED>
+template <class T, class Tile, bool IS_A_PACKED, bool IS_B_PACKED,
+          class Params = MatmulParams<MAX_AXES>>
 __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
-    matmul_stack(const __grid_constant__ MatmulParams<MAX_AXES> params) {
+    matmul_stack(const __grid_constant__ Params params) {
     // The pad behind rows of a spreads rows that threads read at once over the banks.
     constexpr int VECTOR_SIZE = 16 / int(sizeof(T)), SIZE = Tile::SIZE,
                   A_PITCH = SIZE + VECTOR_SIZE;
@@ -57,14 +74,13 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     const int m = int(params.m), n = int(params.n), k = int(params.k);
     const int64_t first = int64_t(blockIdx.x) * Tile::MATRICES;
     const int64_t count = int64_t(params.batch[0].length) - first;
-    const int64_t *steps = params.batch[0].strides; // of c, a and b
     gpu::grid_dependency_wait();
-    copy_matrices<T, Tile, A_PITCH, IS_A_PACKED>(
-        a, reinterpret_cast<const T *>(params.a) + first * steps[1], count,
-        {steps[1], params.a_outer, params.a_inner}, {m, k});
-    copy_matrices<T, Tile, SIZE, IS_B_PACKED>(
-        b, reinterpret_cast<const T *>(params.b) + first * steps[2], count,
-        {steps[2], params.b_inner, params.b_outer}, {k, n});
+    copy_matrices<T, Tile, A_PITCH, IS_A_PACKED>(params, 1, first, count, a,
+                                                 reinterpret_cast<const T *>(params.a),
+                                                 {params.a_outer, params.a_inner}, {m, k});
+    copy_matrices<T, Tile, SIZE, IS_B_PACKED>(params, 2, first, count, b,
+                                              reinterpret_cast<const T *>(params.b),
+                                              {params.b_inner, params.b_outer}, {k, n});
     end_batch_of_copies();
     wait_for_copies<0>();
     __syncthreads();
@@ -99,7 +115,8 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 
     if (matrix >= count) return;
-    T *c = reinterpret_cast<T *>(params.c) + (first + matrix) * steps[0];
+    T *c = reinterpret_cast<T *>(params.c) + start_of_block(params, 0, first) +
+           offset_in_block(params, 0, first, matrix, true);
 #pragma unroll
     for (int i = 0; i < Tile::ROWS; i++) {
         const int row = down + i * Tile::DOWN;
@@ -113,5 +130,4 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 }
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

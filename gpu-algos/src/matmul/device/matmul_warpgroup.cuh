@@ -33,8 +33,7 @@
 #include "store_of_sums.cuh"
 #include "tensor_core_tile.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 template <uint32_t TYPE, int PARTS, int M, int N, int STAGES> struct WarpgroupTile
     : TensorCoreTile<TYPE, PARTS, M, N, STAGES> {
@@ -236,5 +235,4 @@ __global__ void __launch_bounds__(Tile::THREADS, 1)
     }
 }
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

@@ -16,8 +16,7 @@
 #pragma once
 #include "matmul.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 template <int M, int N, int K, int ROWS, int COLUMNS, int STAGES_, int WARPS, int RESIDENT_>
 struct WarpTile {
@@ -282,5 +281,4 @@ template <class T, class Tile> __global__ void __launch_bounds__(Tile::THREADS, 
     }
 }
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

@@ -7,8 +7,7 @@
 #pragma once
 #include "operand_tile.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // a * b + c, rounded once for floats.
 __device__ __forceinline__ float multiply_add(float a, float b, float c) {
@@ -197,5 +196,4 @@ struct UnitOf<true, T, BLOCK_N, THREAD_M, THREAD_N> {
     typedef OnTensorCores<T, THREAD_M, THREAD_N> Unit;
 };
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

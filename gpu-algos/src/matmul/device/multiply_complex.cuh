@@ -9,12 +9,14 @@ namespace gpu {
 // a * b + c: four products, each added to its part with one rounding.
 template <class T>
 __device__ __forceinline__ Complex<T> multiply_add(Complex<T> a, Complex<T> b, Complex<T> c) {
-    using matmul::multiply_add;
+    using algos::matmul::multiply_add;
     return Complex<T>(multiply_add(-a.im, b.im, multiply_add(a.re, b.re, c.re)),
                       multiply_add(a.im, b.re, multiply_add(a.re, b.im, c.im)));
 }
 
-namespace matmul {
+} // namespace gpu
+
+namespace gpu::algos::matmul {
 
 template <class T> struct Factors<Complex<T>> {
     Complex<T> alpha, beta;
@@ -27,5 +29,4 @@ template <class T> struct Factors<Complex<T>> {
     }
 };
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

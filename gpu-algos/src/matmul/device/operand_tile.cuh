@@ -7,8 +7,7 @@
 #include "matmul_params.cuh"
 #include "packs.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // The copies of a thread. LOAD says which elements neighbouring threads copy: PACKS of 16 bytes or
 // single elements along x, packs along k (PACKS_ALONG_K), or 8 elements along k and the rest along
@@ -119,5 +118,4 @@ struct OperandTile {
     }
 };
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

@@ -7,8 +7,7 @@
 #include "epilogue.cuh"
 #include "tensor_core_params.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // A factor, alpha or beta, of its bits; and sum + factor * value.
 template <class Sum> __device__ __forceinline__ Sum factor_of(uint64_t bits) { return Sum(bits); }
@@ -395,5 +394,4 @@ template <class Sum, int BLOCK_N, bool BY_ROWS, class Threads = ByWarpgroups> st
     }
 };
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

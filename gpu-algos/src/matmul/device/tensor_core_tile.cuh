@@ -4,8 +4,7 @@
 #include "tensor_core_params.cuh"
 #include "warpgroup.cuh"
 
-namespace gpu {
-namespace matmul {
+namespace gpu::algos::matmul {
 
 // A tile of BLOCK_M rows and BLOCK_N columns of c, and STAGES of shared memory for its operands.
 template <uint32_t TYPE_, int PARTS_, int M, int N, int STAGES_> struct TensorCoreTile {
@@ -60,5 +59,4 @@ struct TilePart {
     }
 };
 
-} // namespace matmul
-} // namespace gpu
+} // namespace gpu::algos::matmul

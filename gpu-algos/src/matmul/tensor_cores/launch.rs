@@ -25,7 +25,8 @@ use crate::{
     Result,
     common::launch::{DeviceLimits, with_headers},
     matmul::{
-        epilogue::{EPILOGUE, EpilogueText, PlacedEpilogue, ProductEpilogue},
+        epilogue::{EPILOGUE, PlacedEpilogue, ProductEpilogue},
+        params::ExtendedParams,
         problem::MatmulProblem,
     },
 };
@@ -40,7 +41,7 @@ const STORE: Header = Header { name: "store_of_sums.cuh", text: include_str!("..
 pub(super) const SPLIT: Header = Header { name: "matmul_split.cuh", text: include_str!("../device/matmul_split.cuh") };
 
 /// The type of the parameters of a product.
-pub(super) const PARAMS_TYPE: &str = "gpu::matmul::TensorCoreParams<gpu::MAX_AXES>";
+pub(super) const PARAMS_TYPE: &str = "gpu::algos::matmul::TensorCoreParams<gpu::MAX_AXES>";
 
 /// The keys of both kernels.
 static SPACE: KernelSpace = KernelSpace::new();
@@ -173,14 +174,15 @@ pub(super) fn program(
     tile: &TensorCoreTile,
     orders: [BoxOrder; 2],
     is_plain: bool,
-    epilogue: Option<EpilogueText>,
+    epilogue: Option<ExtendedParams>,
 ) -> Program {
     let [left, right] = orders.map(BoxOrder::boxes);
     let result = tile.products.result();
     let params = epilogue.as_ref().map_or(String::new(), |epilogue| format!(", {}", epilogue.params));
     let name = result.cuda_name();
     let kernel = if tile.warps.is_some() { "matmul_mma" } else { "matmul_warpgroup" };
-    let template = format!("gpu::matmul::{kernel}<{name}, {}, {left}, {right}, {is_plain}{params}>", tile.text());
+    let template =
+        format!("gpu::algos::matmul::{kernel}<{name}, {}, {left}, {right}, {is_plain}{params}>", tile.text());
     let include = if result.is_half() { "#include \"half.cuh\"\n" } else { "" };
     let (check, text, threads, bytes) = (check_text(), tile.text(), tile.threads(), tile.shared_bytes());
     let of_tile = format!(
@@ -203,7 +205,7 @@ pub(super) fn split_program(products: Products) -> Program {
         Products::Bf16 | Products::F16 => format!("matmul_copy<uint16_t, {SPLIT_THREADS}>"),
         Products::I8 | Products::U8 => format!("matmul_copy_bytes<{SPLIT_THREADS}>"),
     };
-    program_of(SPLIT, split_check_text(), format!("gpu::matmul::{template}"), [])
+    program_of(SPLIT, split_check_text(), format!("gpu::algos::matmul::{template}"), [])
 }
 
 fn program_of(header: Header, check: String, template: String, further: impl IntoIterator<Item = Header>) -> Program {

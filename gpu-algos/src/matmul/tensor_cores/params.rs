@@ -1,7 +1,7 @@
 //! Parameters of the kernels of products on tensor cores.
 
 use gpu_array::{
-    expression::{AxisParams, MAX_AXES},
+    expression::{AxisEntry, MAX_AXES},
     gpu_driver::{Header, joined_text, kernel_params, kernel_struct},
 };
 
@@ -103,13 +103,13 @@ kernel_params! {
 pub(in crate::matmul) const PARAMS: Header = Header {
     name: "tensor_core_params.cuh",
     text: joined_text![
-        "#pragma once\n#include \"expression_params.cuh\"\n#include \"packs.cuh\"\nnamespace gpu {\nnamespace matmul {\n",
+        "#pragma once\n#include \"expression_params.cuh\"\n#include \"packs.cuh\"\nnamespace gpu::algos::matmul {\n",
         BOX_ORDERS,
         TensorCoreHead::DEFINITION,
         MmaOperand::DEFINITION,
         MmaOperandsHead::DEFINITION,
         SplitHead::DEFINITION,
-        "} // namespace matmul\n} // namespace gpu\n",
+        "} // namespace gpu::algos::matmul\n",
     ],
 };
 
@@ -136,7 +136,7 @@ pub(super) fn params_of(problem: &MatmulProblem, plan: &TensorCorePlan, [a, b]: 
             batch_rank: problem.batch.len() as u32,
             c_pack: [8, 4, 2].into_iter().find(|&width| problem.is_packed(0, width)).unwrap_or(1) as u64,
         },
-        batch: AxisParams::list(axes.map(|(axis, steps)| AxisParams::new(axis.length, steps)), 3),
+        batch: AxisEntry::list(axes.map(|(axis, steps)| AxisEntry::new(axis.length, steps)), 3),
     }
     .write(&mut params);
     params
@@ -161,7 +161,7 @@ pub(super) fn split_params(copied: &Copied, to: u64) -> Words {
             is_packed: copied.is_packed().into(),
             is_transposed: copied.is_transposed().into(),
         },
-        batch: AxisParams::list(axes.map(|(&(length, _), steps)| AxisParams::new(length, steps)), 1),
+        batch: AxisEntry::list(axes.map(|(&(length, _), steps)| AxisEntry::new(length, steps)), 1),
     }
     .write(&mut params);
     params
@@ -169,7 +169,7 @@ pub(super) fn split_params(copied: &Copied, to: u64) -> Words {
 
 /// Text for a product's program that compares its parameters with those that are passed.
 pub(super) fn check_text() -> String {
-    TensorCoreHead::check("gpu::matmul::TensorCoreParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(3)])
+    TensorCoreHead::check("gpu::algos::matmul::TensorCoreParams<gpu::MAX_AXES>", [MAX_AXES * AxisEntry::words(3)])
 }
 
 impl MmaOperand {
@@ -194,10 +194,10 @@ pub(super) fn operands_of([a, b]: [&MappedOperand; 2], bytes: usize) -> Words {
 
 /// Text for the program of a product by warps that compares its operands with those that are passed.
 pub(super) fn operands_check_text() -> String {
-    MmaOperandsHead::check("gpu::matmul::MmaOperands<2>", [2 * size_of::<MmaOperand>() / size_of::<u64>()])
+    MmaOperandsHead::check("gpu::algos::matmul::MmaOperands<2>", [2 * size_of::<MmaOperand>() / size_of::<u64>()])
 }
 
 /// Text for a copy's program that compares its parameters with those that are passed.
 pub(super) fn split_check_text() -> String {
-    SplitHead::check("gpu::matmul::SplitParams<gpu::MAX_AXES>", [MAX_AXES * AxisParams::words(1)])
+    SplitHead::check("gpu::algos::matmul::SplitParams<gpu::MAX_AXES>", [MAX_AXES * AxisEntry::words(1)])
 }

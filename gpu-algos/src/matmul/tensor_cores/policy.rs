@@ -177,9 +177,9 @@ impl TensorCoreTile {
         let Self { products, block_m, block_n, stages, .. } = self;
         let (kind, parts) = (products.type_name(), products.parts());
         match self.warps {
-            None => format!("gpu::matmul::WarpgroupTile<{kind}, {parts}, {block_m}, {block_n}, {stages}>"),
+            None => format!("gpu::algos::matmul::WarpgroupTile<{kind}, {parts}, {block_m}, {block_n}, {stages}>"),
             Some(MmaWarps { rows, columns, resident }) => format!(
-                "gpu::matmul::MmaTile<{kind}, {parts}, {block_m}, {block_n}, {rows}, {columns}, {stages}, {resident}>"
+                "gpu::algos::matmul::MmaTile<{kind}, {parts}, {block_m}, {block_n}, {rows}, {columns}, {stages}, {resident}>"
             ),
         }
     }

@@ -3,7 +3,7 @@
 use gpu_array::gpu_driver::Registry;
 
 use super::{
-    super::epilogue::EpilogueText,
+    super::epilogue,
     launch::{MATMUL, MMA, PARAMS_TYPE, SPLIT, program, split_program},
     operand::BoxOrder::{AcrossK, AlongK},
     policy::{MMA_TILES, Products, TILES, TensorCoreTile},
@@ -25,7 +25,7 @@ fn of_mma_tiles(registry: Registry) -> Registry {
     samples.into_iter().fold(registry, |registry, (products, columns, orders, is_plain)| {
         let is_wanted = |tile: &&TensorCoreTile| (tile.products, tile.block_n) == (products, columns);
         let tile = MMA_TILES.iter().find(is_wanted).expect("a tile of this size");
-        let epilogue = (products == Products::F16).then(|| EpilogueText::sample(PARAMS_TYPE, products.result()));
+        let epilogue = (products == Products::F16).then(|| epilogue::sample(PARAMS_TYPE, products.result()));
         registry.with_sample(MMA.name, program(tile, orders, is_plain, epilogue))
     })
 }
@@ -46,7 +46,7 @@ pub(in crate::matmul) fn add_to(registry: Registry) -> Registry {
     });
     let fused = TILES.iter().filter(|tile| matches!(tile.products, Products::Tf32 | Products::Bf16));
     let registry = fused.filter(|tile| tile.block_n == 256).fold(registry, |registry, tile| {
-        let epilogue = EpilogueText::sample(PARAMS_TYPE, tile.products.result());
+        let epilogue = epilogue::sample(PARAMS_TYPE, tile.products.result());
         registry.with_sample(
             MATMUL.name,
             program(tile, of_c_order(tile.products), tile.products == Products::Bf16, Some(epilogue)),

@@ -18,8 +18,7 @@
 #include "operators.cuh"
 #include "reduce.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // The number at an index of a list.
 template <int INDEX, int FIRST, int... REST> struct NumberAt {
@@ -225,5 +224,4 @@ template <class R> __global__ void __launch_bounds__(R::Tile::THREADS)
     map_row(row, storage[0], Tuple<>{}, typename R::Stages{});
 }
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

@@ -7,8 +7,7 @@
 #pragma once
 #include "operators.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // A value, and whether it takes part.
 template <class V> struct Maskable {
@@ -117,5 +116,4 @@ template <class O> struct MaskedWithAny : MaskedOrNone<O> {
     }
 };
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

@@ -28,8 +28,7 @@
 #include "reduce_params.cuh"
 #include "walk.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // Offsets of a reduction's operands: the own one, then those of the leaves.
 template <class E> using OperandOffsets = Offsets<1 + E::Leaves::SIZE>;
@@ -198,5 +197,4 @@ take_whole_row_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &
                  int64_t(share.step * VECTOR_SIZE) * steps[0], steps[0]);
 }
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

@@ -12,8 +12,7 @@
 #pragma once
 #include "reduce.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // A warp that combines the states in the first `count` slots, in its first lane, and clears the
 // slots.
@@ -147,5 +146,4 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
     if (lane == 0) write_results<E, O>(params, collector.all, 0);
 }
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

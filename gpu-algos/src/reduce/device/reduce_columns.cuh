@@ -6,8 +6,7 @@
 #pragma once
 #include "reduce.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // The threads of a block of `reduce_columns` are `walkers` rows of `lanes`, and this thread has the
 // number `lane` in row `walker`. Each row walks along the reduced axes.
@@ -245,5 +244,4 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     }
 }
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

@@ -6,8 +6,7 @@
 #pragma once
 #include "reduce.cuh"
 
-namespace gpu {
-namespace reduce {
+namespace gpu::algos::reduce {
 
 // A pack of `reduce_rows` that may be cut. Its values `first` to `last` belong to the result, and
 // its value 0 has the place `place`.
@@ -288,5 +287,4 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     }
 }
 
-} // namespace reduce
-} // namespace gpu
+} // namespace gpu::algos::reduce

@@ -92,24 +92,24 @@ fn program(parts: &[KernelExpression<'_>], operators: &[DeviceOperator], policy:
     for (number, part) in parts.iter().enumerate() {
         let (text, of_part) = part.source.text(&format!("Values{number}"));
         let stages: String = part.stages.iter().map(|stage| format!(", {stage}")).collect();
-        expressions.push(format!("gpu::reduce::RowExpression<Values{number}, {leaves}, {scalars}{stages}>"));
+        expressions.push(format!("gpu::algos::reduce::RowExpression<Values{number}, {leaves}, {scalars}{stages}>"));
         definitions += &text;
         headers.extend(of_part);
         (leaves, scalars) = (leaves + part.stages.len(), scalars + part.source.scalars().len());
     }
     let map = expressions.pop().unwrap_or_default();
     let stages: Vec<String> = (operators.iter().zip(&expressions))
-        .map(|(operator, values)| format!("gpu::reduce::RowStage<{}, {values}>", operator.text()))
+        .map(|(operator, values)| format!("gpu::algos::reduce::RowStage<{}, {values}>", operator.text()))
         .collect();
     let rows = format!(
-        "gpu::reduce::RowProgram<{}, {map}, gpu::reduce::RowStages<{}>, {leaves}, {scalars}>",
+        "gpu::algos::reduce::RowProgram<{}, {map}, gpu::algos::reduce::RowStages<{}>, {leaves}, {scalars}>",
         policy.tile(),
         stages.join(", "),
     );
     // Under a short name, since the text of the check repeats it.
     let check = check_text("CheckedProgram", leaves, scalars);
     let text = format!("#include \"{}\"\n{definitions}typedef {rows} CheckedProgram;\n{check}", MAP_ROWS.name);
-    let program = loop_program("map_rows.cu", text).name_expression(format!("gpu::reduce::map_rows<{rows}>"));
+    let program = loop_program("map_rows.cu", text).name_expression(format!("gpu::algos::reduce::map_rows<{rows}>"));
     with_headers(program, headers.into_iter().chain(HEADERS).chain([REDUCE_PARAMS, REDUCE, PARAMS, MAP_ROWS]))
 }
 

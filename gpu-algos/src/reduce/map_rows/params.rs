@@ -1,7 +1,7 @@
 //! Parameters of the kernel `map_rows`.
 
 use gpu_array::{
-    expression::{AxisParams, CONSTANT, LeafParams, MAX_AXES, STRIDED},
+    expression::{AxisEntry, CONSTANT, LeafParams, MAX_AXES, STRIDED},
     gpu_driver::{Header, joined_text, kernel_params},
 };
 
@@ -41,10 +41,10 @@ kernel_params! {
 pub(super) const PARAMS: Header = Header {
     name: "map_rows_params.cuh",
     text: joined_text![
-        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu {\nnamespace reduce {\n",
+        "#pragma once\n#include \"expression_params.cuh\"\nnamespace gpu::algos::reduce {\n",
         CONSTANTS,
         RowHead::DEFINITION,
-        "} // namespace reduce\n} // namespace gpu\n",
+        "} // namespace gpu::algos::reduce\n",
     ],
 };
 
@@ -65,9 +65,9 @@ pub(super) fn params(problem: &RowProblem<'_, '_>, width: usize) -> Words {
             is_wide: (problem.rows() > i32::MAX as usize).into(),
         },
         leaves: problem.leaves.iter().map(leaf),
-        row: [AxisParams::new(problem.row.length, &problem.row.steps)],
-        outer: AxisParams::list(
-            problem.outer.iter().map(|axis| AxisParams::new(axis.length, &axis.steps)),
+        row: [AxisEntry::new(problem.row.length, &problem.row.steps)],
+        outer: AxisEntry::list(
+            problem.outer.iter().map(|axis| AxisEntry::new(axis.length, &axis.steps)),
             1 + problem.leaves.len(),
         ),
         scalars: problem.scalars(),
@@ -78,6 +78,9 @@ pub(super) fn params(problem: &RowProblem<'_, '_>, width: usize) -> Words {
 
 /// Text that compares the parameters of the structure `rows` with those that are passed.
 pub(super) fn check_text(rows: &str, leaves: usize, scalars: usize) -> String {
-    let axis = AxisParams::words(1 + leaves);
-    RowHead::check(&format!("gpu::reduce::RowParams<{rows}>"), [2 * leaves, axis, MAX_AXES * axis, scalars.max(1)])
+    let axis = AxisEntry::words(1 + leaves);
+    RowHead::check(
+        &format!("gpu::algos::reduce::RowParams<{rows}>"),
+        [2 * leaves, axis, MAX_AXES * axis, scalars.max(1)],
+    )
 }

@@ -95,7 +95,9 @@ impl RowPolicy {
     /// The C++ type.
     pub(super) fn tile(&self) -> String {
         let Self { threads, log_threads, vector_size, vectors_per_thread, is_whole } = self;
-        format!("gpu::reduce::RowTile<{threads}, {log_threads}, {vector_size}, {vectors_per_thread}, {is_whole}>")
+        format!(
+            "gpu::algos::reduce::RowTile<{threads}, {log_threads}, {vector_size}, {vectors_per_thread}, {is_whole}>"
+        )
     }
 
     /// The words that tell it from other policies.

@@ -7,15 +7,16 @@ namespace gpu {
 
 // Found by the type of its argument.
 template <class T> __device__ __forceinline__ uint64_t as_word(Complex<T> x, int part) {
-    return scan::as_word(part == 0 ? x.re : x.im, 0);
+    return algos::scan::as_word(part == 0 ? x.re : x.im, 0);
 }
 
-namespace scan {
+} // namespace gpu
+
+namespace gpu::algos::scan {
 
 template <class T>
 __device__ __forceinline__ Complex<T> complex_scanned(const uint64_t *extra, uint64_t) {
     return Complex<T>(word_as<T>(extra[0]), word_as<T>(extra[1]));
 }
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

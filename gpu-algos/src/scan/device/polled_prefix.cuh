@@ -2,8 +2,7 @@
 #pragma once
 #include "block/tile_prefix.cuh"
 
-namespace gpu {
-namespace scan {
+namespace gpu::algos::scan {
 
 using block::GROUP;
 using block::TilePrefix;
@@ -66,5 +65,4 @@ template <class R, class S> struct PolledPrefix {
     }
 };
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

@@ -2,8 +2,7 @@
 #pragma once
 #include "tuple.cuh"
 
-namespace gpu {
-namespace scan {
+namespace gpu::algos::scan {
 
 // The word of a part of the result; numbers have one part.
 template <class T> __device__ __forceinline__ uint64_t as_word(T x, int) {
@@ -19,5 +18,4 @@ template <class T> __device__ __forceinline__ T scanned(const uint64_t *extra, u
     return word_as<T>(extra[0]);
 }
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

@@ -14,8 +14,7 @@
 #include "scan_rows.cuh"
 #include "scan_columns.cuh"
 
-namespace gpu {
-namespace scan {
+namespace gpu::algos::scan {
 
 // Offsets of a row of the thread's columns.
 template <class A, int VECTOR_SIZE> __device__ __forceinline__ Offsets<A::LEAF_COUNT + 1>
@@ -183,5 +182,4 @@ __global__ void __launch_bounds__(P::THREADS)
     gpu::trigger_dependents();
 }
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

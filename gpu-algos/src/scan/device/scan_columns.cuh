@@ -15,8 +15,7 @@
 #pragma once
 #include "scan_single_pass.cuh"
 
-namespace gpu {
-namespace scan {
+namespace gpu::algos::scan {
 
 // The columns of a thread, which are one pack of a row, and the offsets of their first row. Each
 // thread makes its own, without synchronising.
@@ -342,5 +341,4 @@ __global__ void __launch_bounds__(P::THREADS)
     if (!group.is_alone) group.clear(params, is_last);
 }
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

@@ -29,8 +29,7 @@
 #include "polled_prefix.cuh"
 #include "staged.cuh"
 
-namespace gpu {
-namespace scan {
+namespace gpu::algos::scan {
 
 // The shared memory of a block's tiles, as the host passes it.
 template <class E, class F, class O, class P> using PipelinedBuffers =
@@ -120,5 +119,4 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
     reset_by_last_block<P::THREADS + 64, true>(counters, earlier.sums, tiles, false, 0, is_last);
 }
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

@@ -13,8 +13,7 @@
 #pragma once
 #include "staged.cuh"
 
-namespace gpu {
-namespace scan {
+namespace gpu::algos::scan {
 
 // The shared memory of a block's tiles, in hand and in flight, as the host passes it.
 static_assert(ROW_TILES_PER_BLOCK == TILES_IN_FLIGHT + 1, "one tile is in hand");
@@ -207,5 +206,4 @@ __global__ void __launch_bounds__(P::THREADS)
     gpu::trigger_dependents();
 }
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

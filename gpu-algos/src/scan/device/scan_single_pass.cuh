@@ -17,8 +17,7 @@
 #include "result_word.cuh"
 #include "tiles.cuh"
 
-namespace gpu {
-namespace scan {
+namespace gpu::algos::scan {
 
 // The state of some values, and whether a segment begins among them.
 template <class V> struct SegmentedState {
@@ -26,22 +25,27 @@ template <class V> struct SegmentedState {
     uint32_t begins;
 };
 
-} // namespace scan
+} // namespace gpu::algos::scan
 
-template <class V> struct Parts<scan::SegmentedState<V>> {
+namespace gpu {
+
+template <class V> struct Parts<algos::scan::SegmentedState<V>> {
     typedef V Value;
-    static __device__ __forceinline__ const V &value(const scan::SegmentedState<V> &run) {
+    static __device__ __forceinline__ const V &value(const algos::scan::SegmentedState<V> &run) {
         return run.value;
     }
-    static __device__ __forceinline__ bool flag(const scan::SegmentedState<V> &run) {
+    static __device__ __forceinline__ bool flag(const algos::scan::SegmentedState<V> &run) {
         return run.begins != 0;
     }
-    static __device__ __forceinline__ scan::SegmentedState<V> make(const V &value, bool begins) {
+    static __device__ __forceinline__ algos::scan::SegmentedState<V> make(const V &value,
+                                                                          bool begins) {
         return {value, begins};
     }
 };
 
-namespace scan {
+} // namespace gpu
+
+namespace gpu::algos::scan {
 
 using namespace tiles;
 
@@ -375,5 +379,4 @@ __launch_bounds__(P::THREADS,
     reset_by_last_block<THREADS, true>(counters, sums, tiles, once, place, is_last);
 }
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

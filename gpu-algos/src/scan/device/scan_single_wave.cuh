@@ -20,8 +20,7 @@
 #pragma once
 #include "staged.cuh"
 
-namespace gpu {
-namespace scan {
+namespace gpu::algos::scan {
 
 constexpr int MOST_GROUPS = WAVE_TILES / int(GROUP);
 
@@ -163,5 +162,4 @@ __launch_bounds__(P::THREADS,
     reset_by_last_block<THREADS, false>(counters, prefix.sums, tiles, true, place, is_last);
 }
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

@@ -5,8 +5,7 @@
 #include "scan_constants.cuh"
 #include "scan_single_pass.cuh"
 
-namespace gpu {
-namespace scan {
+namespace gpu::algos::scan {
 
 // Layout of a block's tiles in shared memory. States overwrite the first leaf, which has STAGES
 // buffers. Each other leaf has LOADING buffers of its own.
@@ -441,5 +440,4 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
     }
 };
 
-} // namespace scan
-} // namespace gpu
+} // namespace gpu::algos::scan

@@ -2,8 +2,7 @@
 #pragma once
 #include "selected.cuh"
 
-namespace gpu {
-namespace select {
+namespace gpu::algos::select {
 
 // Counts the selected values of all tiles, since the rejected ones go behind them. Blocks draw
 // parts and count them before their first tile.
@@ -101,5 +100,4 @@ template <class E, class F, int MODE, int THREADS, int VECTOR_SIZE> struct Count
     }
 };
 
-} // namespace select
-} // namespace gpu
+} // namespace gpu::algos::select

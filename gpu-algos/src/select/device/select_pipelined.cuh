@@ -20,8 +20,7 @@
 #include "select_counting.cuh"
 #include "select_staged.cuh"
 
-namespace gpu {
-namespace select {
+namespace gpu::algos::select {
 
 // The stage after `place` in a cycle of N. Any thread calls it.
 template <int N> __device__ __forceinline__ int next_of(int place) {
@@ -145,5 +144,4 @@ __global__ void __launch_bounds__(P::THREADS + 32, 1)
     }
 }
 
-} // namespace select
-} // namespace gpu
+} // namespace gpu::algos::select

@@ -16,8 +16,7 @@
 #pragma once
 #include "selected.cuh"
 
-namespace gpu {
-namespace select {
+namespace gpu::algos::select {
 
 // Puts the number of the warp's selected values before each pack above its 16 bits. Returns the
 // number of all.
@@ -392,5 +391,4 @@ __global__ void __launch_bounds__(P::THREADS, (Resident<MODE, P::THREADS>::BLOCK
     reset_by_last_block<P::THREADS, true>(counters, slots, tiles, once, arrived, is_last);
 }
 
-} // namespace select
-} // namespace gpu
+} // namespace gpu::algos::select

@@ -3,8 +3,7 @@
 #pragma once
 #include "selected.cuh"
 
-namespace gpu {
-namespace select {
+namespace gpu::algos::select {
 
 // Layout of a block's tiles in shared memory, for each warp by itself. Moved values overwrite the
 // first leaf, which has STAGES buffers. Each other leaf has LOADING buffers of its own. Places
@@ -441,5 +440,4 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     }
 };
 
-} // namespace select
-} // namespace gpu
+} // namespace gpu::algos::select

@@ -3,8 +3,7 @@
 #pragma once
 #include "tiles.cuh"
 
-namespace gpu {
-namespace select {
+namespace gpu::algos::select {
 
 using namespace tiles;
 
@@ -111,5 +110,4 @@ template <int VECTOR_SIZE> __device__ __forceinline__ uint32_t existing(int64_t 
     return ((1u << end) - 1) & ~((1u << before) - 1);
 }
 
-} // namespace select
-} // namespace gpu
+} // namespace gpu::algos::select

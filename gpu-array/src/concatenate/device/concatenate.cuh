@@ -14,9 +14,7 @@
 #include "concatenate_params.cuh"
 #include "packs.cuh"
 
-namespace gpu_array {
-
-using namespace gpu;
+namespace gpu::array {
 
 // The part to which this block belongs: the last one that begins at it or before.
 template <int RANK, int PARTS> __device__ __forceinline__ const PartParams<RANK> &
@@ -125,4 +123,4 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-} // namespace gpu_array
+} // namespace gpu::array

@@ -10,9 +10,7 @@
 #pragma once
 #include "loop.cuh"
 
-namespace gpu_array {
-
-using namespace gpu;
+namespace gpu::array {
 
 // Loads the leaf's values at the places from i on. Only those from `first` to `last` exist.
 template <class T, int VECTOR_SIZE>
@@ -63,4 +61,4 @@ __global__ void __launch_bounds__(THREADS) linear(const __grid_constant__ Linear
     }
 }
 
-} // namespace gpu_array
+} // namespace gpu::array

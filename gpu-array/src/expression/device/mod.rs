@@ -15,7 +15,7 @@ use gpu_driver::{KernelSpace, PARAMETER_BYTES, Program, Stream};
 use smallvec::SmallVec;
 
 pub(crate) use batch::Batch;
-pub use params::{AxisParams, CONSTANT, LeafParams, MAX_AXES, PACKED, STRIDED, divisor};
+pub use params::{AxisEntry, CONSTANT, LeafParams, MAX_AXES, PACKED, STRIDED, divisor};
 pub use plan::pack_bytes;
 pub use text::{COMPLEX_HEADERS, HALF_HEADERS, HEADERS, PACKS, loop_program};
 

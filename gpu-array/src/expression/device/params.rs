@@ -36,9 +36,21 @@ kernel_struct! {
     }
 }
 
-/// An axis: its length, its divisor, and the stride of each operand along it.
+kernel_params! {
+    /// An axis, an element of a list of them.
+    struct AxisParams<"int OPERANDS">, AxisHead {
+        /// Its length.
+        length: u64,
+        /// The divisor of its length.
+        divisor: u64;
+        /// Strides of the loop's own operand, then of each leaf.
+        strides: ["int64_t"; "OPERANDS"],
+    }
+}
+
+/// An axis as kernels have it, `AxisParams` in their text: its length, its divisor, and the stride of each operand along it.
 #[derive(Clone, Copy, Debug)]
-pub struct AxisParams<'a> {
+pub struct AxisEntry<'a> {
     length: usize,
     /// Strides of the loop's own operand, then of each leaf.
     strides: &'a [isize],
@@ -46,14 +58,7 @@ pub struct AxisParams<'a> {
     missing_words: usize,
 }
 
-const AXIS: &str = "\
-template <int OPERANDS> struct AxisParams {
-    uint64_t length, divisor;
-    int64_t strides[OPERANDS];
-};
-";
-
-impl<'a> AxisParams<'a> {
+impl<'a> AxisEntry<'a> {
     /// An axis of these strides.
     pub fn new(length: usize, strides: &'a [isize]) -> Self {
         Self { length, strides, missing_words: 0 }
@@ -69,11 +74,11 @@ impl<'a> AxisParams<'a> {
 
     /// Words of an axis of so many operands.
     pub const fn words(operands: usize) -> usize {
-        2 + operands
+        size_of::<AxisHead>() / size_of::<u64>() + operands
     }
 }
 
-impl ListElement for AxisParams<'_> {
+impl ListElement for AxisEntry<'_> {
     const CUDA_NAME: &'static str = "AxisParams";
     const WORDS: usize = 0;
 
@@ -82,9 +87,8 @@ impl ListElement for AxisParams<'_> {
         if self.missing_words > 0 {
             return words.push_zeros(self.missing_words);
         }
-        words.push(self.length as u64);
-        words.push(divisor(self.length.max(1)));
-        self.strides.iter().for_each(|&stride| words.push(stride as u64));
+        let head = AxisHead { length: self.length as u64, divisor: divisor(self.length.max(1)) };
+        AxisParams { head, strides: self.strides.iter().map(|&stride| stride as i64) }.write(words);
     }
 }
 
@@ -217,7 +221,7 @@ pub(crate) const PARAMS: Header = Header {
         CONSTANTS,
         LeafParams::DEFINITION,
         SharedTile::DEFINITION,
-        AXIS,
+        AxisHead::DEFINITION,
         LinearHead::DEFINITION,
         StridedHead::DEFINITION,
         RowsHead::DEFINITION,

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::{
     axes::Axes,
     params::{
-        AxisParams, CONSTANT, LeafParams, LinearHead, LinearParams, MAX_AXES, PACKED, RowsHead, RowsParams, STRIDED,
+        AxisEntry, CONSTANT, LeafParams, LinearHead, LinearParams, MAX_AXES, PACKED, RowsHead, RowsParams, STRIDED,
         SharedTile, StridedHead, StridedParams, TRANSPOSED, TiledHead, TiledParams, divisor,
     },
     policy::{Loop, Policy},
@@ -110,7 +110,7 @@ fn list_words(code: &Code<'_>, which: Loop) -> [usize; 5] {
     let leaves = code.leaves.len();
     let of_axes = match which {
         Loop::Linear => leaves.max(1),
-        Loop::Strided | Loop::Rows { .. } | Loop::Tiled => MAX_AXES * AxisParams::words(1 + leaves),
+        Loop::Strided | Loop::Rows { .. } | Loop::Tiled => MAX_AXES * AxisEntry::words(1 + leaves),
     };
     // An empty list has an element in C++.
     [code.outputs.len(), 2 * leaves.max(1), of_axes, code.scalars.len().max(1), extra(code).count().max(1)]
@@ -343,9 +343,9 @@ fn rows(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>
     Size { blocks: rows.div_ceil(threads / lanes).saturating_mul(parts), shared_bytes: 0 }
 }
 
-fn axis_params<'a>(code: &Code<'_>, axes: &'a Axes) -> impl Iterator<Item = AxisParams<'a>> {
-    let there = (0..axes.rank()).map(|axis| AxisParams::new(axes.length(axis), axes.strides(axis)));
-    AxisParams::list(there, 1 + code.leaves.len())
+fn axis_params<'a>(code: &Code<'_>, axes: &'a Axes) -> impl Iterator<Item = AxisEntry<'a>> {
+    let there = (0..axes.rank()).map(|axis| AxisEntry::new(axes.length(axis), axes.strides(axis)));
+    AxisEntry::list(there, 1 + code.leaves.len())
 }
 
 fn tiled(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {

@@ -16,9 +16,7 @@
 #pragma once
 #include "loop.cuh"
 
-namespace gpu_array {
-
-using namespace gpu;
+namespace gpu::array {
 
 template <class E, int THREADS, int VECTOR_SIZE, int PACKS>
 __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsParams<E> params) {
@@ -97,4 +95,4 @@ __global__ void __launch_bounds__(THREADS) rows(const __grid_constant__ RowsPara
     }
 }
 
-} // namespace gpu_array
+} // namespace gpu::array

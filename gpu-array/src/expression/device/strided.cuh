@@ -11,9 +11,7 @@
 #pragma once
 #include "loop.cuh"
 
-namespace gpu_array {
-
-using namespace gpu;
+namespace gpu::array {
 
 template <class E, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD>
 __global__ void __launch_bounds__(THREADS)
@@ -78,4 +76,4 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-} // namespace gpu_array
+} // namespace gpu::array

@@ -99,7 +99,7 @@ impl Text {
         let _ = writeln!(self.text, "namespace {name} {{\n{}}}", functor(code, "Expression", which.same_along_rows()));
         let expression = format!("{name}::Expression");
         self.text += &check_text(code, which, &expression);
-        self.names.push(format!("gpu_array::{}", policy.template(which, &expression)));
+        self.names.push(format!("gpu::array::{}", policy.template(which, &expression)));
     }
 
     fn include(&mut self, header: Header) {

@@ -10,9 +10,7 @@
 #pragma once
 #include "loop.cuh"
 
-namespace gpu_array {
-
-using namespace gpu;
+namespace gpu::array {
 
 // Copies the part of a leaf that a block needs to its tile. The element of (i, j) stands at j *
 // PITCH + i.
@@ -137,4 +135,4 @@ __global__ void __launch_bounds__(THREADS, (blocks_of_tiles<E, TILE>()))
     }
 }
 
-} // namespace gpu_array
+} // namespace gpu::array

@@ -19,9 +19,7 @@
 #pragma once
 #include "put_params.cuh"
 
-namespace gpu_array {
-
-using namespace gpu;
+namespace gpu::array {
 
 // The place of an index, counted in C order; -1 for an index outside.
 template <int RANK>
@@ -142,4 +140,4 @@ __global__ void __launch_bounds__(THREADS)
     Operation::combine(target + offset_of(params, place_of(params, number)), value);
 }
 
-} // namespace gpu_array
+} // namespace gpu::array
