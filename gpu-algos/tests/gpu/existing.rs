@@ -71,7 +71,7 @@ fn reductions_and_scans_are_written_at_either_place(device: &Device) -> Outcome 
     let x = matrix();
     let on_host = reduced::<Host>(device)?;
     ensure_eq!(reduced::<Gpu>(device)?, on_host);
-    ensure_eq!(on_host.0, x.map_axis(Axis(0), |column| reference::sum(column)));
+    ensure_eq!(on_host.0, x.map_axis(Axis(0), reference::sum));
     let rows = |of: fn(ArrayView1<'_, i32>) -> gpu_algos::Result<i32>| x.map_axis(Axis(1), |row| of(row).unwrap_or(0));
     ensure_eq!(on_host.1, [rows(|row| reference::min(row)), rows(|row| reference::max(row))]);
     let (sums, flat) = (Sum::new(), x.mapv(f64::from).flatten().to_owned());

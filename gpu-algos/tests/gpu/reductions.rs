@@ -160,7 +160,7 @@ pub fn places_and_nan(device: &Device) -> Outcome {
     ensure_eq!(on_device.sum().get()?, 117);
     ensure_eq!((on_device.max().get()?, on_device.argmin().get()?, on_device.count().get()?), (true, 1, 117));
     let rows = on_device.all().axis(Axis(1)).eval()?.to_ndarray()?;
-    ensure_eq!(rows, masks.map_axis(Axis(1), |row| reference::all(row)));
+    ensure_eq!(rows, masks.map_axis(Axis(1), reference::all));
     let bytes = Array1::from_shape_fn(1000, |i| (i * 7 % 256) as u8);
     let on_device = GpuArray::from_ndarray(device, &bytes)?;
     ensure_eq!(on_device.sum().get()?, reference::sum(&bytes));
@@ -356,7 +356,7 @@ pub fn reduced_indices_beside_values(device: &Device) -> Outcome {
             let weighted = Array2::from_shape_fn((rows, columns), |(i, j)| x[(i, j)] - [i, j][with] as i64);
             for along in [0, 1] {
                 let got = (&a - index::<Ix2, Gpu>(Axis(with))).sum().axis(Axis(along)).eval()?;
-                ensure_eq!(got.to_ndarray()?, weighted.map_axis(Axis(along), |lane| reference::sum(lane)));
+                ensure_eq!(got.to_ndarray()?, weighted.map_axis(Axis(along), reference::sum));
             }
             ensure_eq!((&a - index::<Ix2, Gpu>(Axis(with))).sum().get()?, reference::sum(&weighted));
         }

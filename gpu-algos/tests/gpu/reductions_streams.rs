@@ -41,7 +41,7 @@ fn matrix(device: &Device, rng: &mut Rng) -> Array2<f32> {
 }
 
 fn column_sums(x: &Array2<f32>) -> Array1<f32> {
-    x.map_axis(Axis(0), |column| reference::sum(column))
+    x.map_axis(Axis(0), reference::sum)
 }
 
 pub fn a_captured_reduction_is_replayed_on_another_stream(device: &Device) -> Outcome {
@@ -150,7 +150,7 @@ pub fn what_one_reduction_leaves_is_no_other_s(device: &Device) -> Outcome {
         },
         &|| same("norm", ddoubles.norm_l2().get()?, reference::norm_l2(&doubles)),
         &|| {
-            let want = doubles.map_axis(Axis(0), |column| reference::count(column));
+            let want = doubles.map_axis(Axis(0), reference::count);
             same("counts of columns", ddoubles.count().axis(Axis(0)).eval()?.to_ndarray()?, want)
         },
         &|| {

@@ -218,7 +218,7 @@ fn both_places_have_the_same_code(device: &Device) -> Outcome {
     ensure_eq!((kept.shape(), reference::sum(&kept)), (&[1, 5][..], reference::sum(&h)));
     let reversed = h.slice(ndarray::s![..;-1, ..;2]);
     let got = host(reversed).sum().axis(Axis(0)).eval()?;
-    ensure_eq!(got, reversed.map_axis(Axis(0), |column| reference::sum(column)));
+    ensure_eq!(got, reversed.map_axis(Axis(0), reference::sum));
     ensure!(matches!(host(&Array1::<f64>::zeros(0)).max().get(), Err(AlgoError::Empty { op: "max" })));
     Ok(())
 }
