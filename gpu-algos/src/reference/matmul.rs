@@ -1,9 +1,11 @@
 //! The definition of matrix products and of sums of products over pairs of axes.
 
-use ndarray::{Array, ArrayD, ArrayView, ArrayView1, ArrayView2, ArrayViewD, Axis, Dimension, Ix2, IxDyn, indices};
+use ndarray::{
+    Array, ArrayD, ArrayView, ArrayView1, ArrayView2, ArrayViewD, ArrayViewMut, Axis, Dimension, Ix2, IxDyn, indices,
+};
 
 use crate::{
-    Result,
+    AlgoError, Result,
     common::shape::dim_of,
     matmul::{ByteElement, Contraction, MatmulDim, MatmulElement, MatmulShape, SummedAxes},
 };
@@ -35,6 +37,44 @@ where
         let terms = row.iter().zip(column);
         T::rounded(terms.fold(T::NO_TERMS, |sum, (&x, &y)| T::add_product(sum, x, y)))
     })
+}
+
+/// `c = alpha a b + beta c`, with the product of [`matmul()`]; without its last term where beta is 0, so that NaN in c stays out of the result.
+///
+/// The product is rounded first. Its multiple and the sum with that of c are carried in f64 and rounded once; integers wrap.
+///
+/// # Errors
+/// Those of [`matmul()`]; `OutShape` unless c has the shape of the product.
+///
+/// ```
+/// use gpu_algos::reference;
+/// use ndarray::array;
+/// let (a, mut c) = (array![[1.0, 2.0], [3.0, 4.0]], array![1.0, -1.0]);
+/// reference::gemm(2.0, &a, &array![1.0, 1.0], -1.0, &mut c)?;
+/// assert_eq!(c, array![5.0, 15.0]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn gemm<'a, 'b, 'c, T, D, E>(
+    alpha: T,
+    a: impl Into<ArrayView<'a, T, D>>,
+    b: impl Into<ArrayView<'b, T, E>>,
+    beta: T,
+    c: impl Into<ArrayViewMut<'c, T, D::Product>>,
+) -> Result<()>
+where
+    T: MatmulElement,
+    D: MatmulDim<E>,
+    E: Dimension,
+{
+    let (product, mut c) = (matmul(a, b)?, c.into());
+    if product.shape() != c.shape() {
+        return Err(AlgoError::OutShape { expected: product.shape().to_vec(), got: c.shape().to_vec() });
+    }
+    c.zip_mut_with(&product, |c, &product| {
+        let multiple = T::add_product(T::NO_TERMS, alpha, product);
+        *c = T::rounded(if beta == T::ZERO { multiple } else { T::add_product(multiple, beta, *c) });
+    });
+    Ok(())
 }
 
 /// The product of matrices of i8 or u8 in i32: `sum a[.., i, k] * b[.., k, j]` over k, in i64 and then wrapped modulo 2^32.

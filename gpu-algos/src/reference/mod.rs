@@ -1,10 +1,9 @@
-//! Definitions of reductions, scans, selections and products: serial loops of few lines, with which all fast code is compared.
+//! Definitions of reductions, scans, selections, writes at indices and products: serial loops of few lines, with which all fast code is compared.
 //!
-//! Each has the name of the operation on a device, and of the function in [`host`](crate::host) that computes the same on all threads. Arrays have
+//! Each has the name of the operation on a device; functions of [`host`](crate::host) with the same name compute the same on all threads. Arrays have
 //! any layout; elements are taken in C order, one after another, so sums of floats are rounded once per element. The types of results, and their
-//! rounding, are those of the [operators](crate::operators).
+//! rounding, are those of the [operators](crate::operators). Softmax and the like are expressions of reductions and have no definition of their own.
 
-mod add_at;
 mod einsum;
 pub mod linalg;
 pub(crate) mod matmul;
@@ -12,13 +11,14 @@ mod reduce;
 mod scan;
 mod select;
 mod vectors;
+mod write_at;
 
 #[doc(no_inline)]
 pub use crate::operators::*;
-pub use add_at::add_at;
 pub use einsum::{einsum, inner, kron};
-pub use matmul::{matmul, matmul_i32, tensordot};
+pub use matmul::{gemm, matmul, matmul_i32, tensordot};
 pub use reduce::*;
 pub use scan::*;
 pub use select::*;
 pub use vectors::*;
+pub use write_at::*;

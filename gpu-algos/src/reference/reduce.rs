@@ -5,7 +5,7 @@ use ndarray::{ArrayD, ArrayView, Axis, Dimension, IxDyn};
 use crate::{
     Result,
     operators::{
-        Operator,
+        Operand, Operator, Summand,
         checks::{finalize, outer_axes},
         named::named_reductions,
     },
@@ -57,3 +57,53 @@ pub fn reduce_axes<'a, O: Operator<Value: 'a>, D: Dimension>(
 }
 
 named_reductions!(reference);
+
+/// [`Count`] of the elements other than 0, by its name on a device; NumPy's is [`count_nonzero`].
+///
+/// ```
+/// assert_eq!(gpu_algos::reference::count(&[0.0, -1.0, f64::NAN]), 2);
+/// ```
+pub fn count<'a, T: Summand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> i64 {
+    count_nonzero(view)
+}
+
+/// [`NanMean`] and [`NanVariance`] of all elements.
+///
+/// ```
+/// assert_eq!(gpu_algos::reference::nanmean_var(&[1.0, f64::NAN, 3.0], 0), (2.0, 1.0));
+/// ```
+pub fn nanmean_var<'a, T: Summand, D: Dimension>(
+    view: impl Into<ArrayView<'a, T, D>>,
+    ddof: u64,
+) -> (T::Mean, T::Real) {
+    let view = view.into();
+    (nanmean(view.view()), nanvar(view.view(), ddof))
+}
+
+/// [`Min`] and [`Max`] of all elements.
+///
+/// # Errors
+/// `Empty` for an array without elements.
+///
+/// ```
+/// assert_eq!(gpu_algos::reference::min_max(&[3, 1, 2])?, (1, 3));
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn min_max<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Result<(T, T)> {
+    let view = view.into();
+    Ok((min(view.view())?, max(view.view())?))
+}
+
+/// [`NanMin`] and [`NanMax`] of all elements.
+///
+/// # Errors
+/// `Empty` for an array without elements.
+///
+/// ```
+/// assert_eq!(gpu_algos::reference::nanmin_max(&[3.0, f64::NAN, 2.0])?, (2.0, 3.0));
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn nanmin_max<'a, T: Operand, D: Dimension>(view: impl Into<ArrayView<'a, T, D>>) -> Result<(T, T)> {
+    let view = view.into();
+    Ok((nanmin(view.view())?, nanmax(view.view())?))
+}

@@ -5,9 +5,9 @@ use ndarray::{Array, ArrayView, Axis, Dimension};
 use crate::{
     Result,
     operators::{
-        Cumulative, ScanKind,
+        Associative, Cumulative, NanProduct, NanSum, Operand, ScanKind,
         checks::{check_axis, check_axis_and_shape},
-        named::named_scans,
+        named::{inclusive, named_scans},
     },
 };
 
@@ -58,6 +58,58 @@ pub fn scan_by_key<'a, 'k, O: Cumulative<Value: 'a, Output: Default>, K: Partial
 }
 
 named_scans!(reference);
+
+inclusive! { Summand:
+    /// [`NanSum`] of all elements up to each; types as in [`cumsum`].
+    ///
+    /// ```
+    /// let sums = gpu_algos::reference::nancumsum(&[f64::NAN, 1.0, f64::NAN, 2.0], ndarray::Axis(0))?;
+    /// assert_eq!(sums.to_vec(), [0.0, 1.0, 1.0, 3.0]);
+    /// # Ok::<(), gpu_algos::AlgoError>(())
+    /// ```
+    nancumsum -> T::Sum = NanSum;
+    /// [`NanProduct`] of all elements up to each, whose order is not NumPy's; types as in [`cumsum`].
+    nancumprod -> T::Sum = NanProduct;
+}
+
+/// The largest element up to each that is not NaN; NaN until there is one.
+///
+/// # Errors
+/// `Axis` for an axis that the array does not have.
+///
+/// ```
+/// let most = gpu_algos::reference::nancummax(&[f32::NAN, 2.0, f32::NAN, 1.0], ndarray::Axis(0))?;
+/// assert!(most[0].is_nan() && most.to_vec()[1..] == [2.0; 3]);
+/// # Ok::<(), gpu_algos::AlgoError>(())
+/// ```
+pub fn nancummax<'a, T: Operand, D: Dimension>(
+    view: impl Into<ArrayView<'a, T, D>>,
+    axis: Axis,
+) -> Result<Array<T, D>> {
+    let identity = if T::FLOAT { T::NAN } else { T::LOWEST };
+    scan(&Associative::new(identity, without_nan(T::larger)), view, axis, ScanKind::INCLUSIVE)
+}
+
+/// The smallest element up to each that is not NaN; NaN until there is one.
+///
+/// # Errors
+/// `Axis` for an axis that the array does not have.
+pub fn nancummin<'a, T: Operand, D: Dimension>(
+    view: impl Into<ArrayView<'a, T, D>>,
+    axis: Axis,
+) -> Result<Array<T, D>> {
+    let identity = if T::FLOAT { T::NAN } else { T::HIGHEST };
+    scan(&Associative::new(identity, without_nan(T::smaller)), view, axis, ScanKind::INCLUSIVE)
+}
+
+/// `better` of two values that are not NaN, or the one that is not.
+fn without_nan<T: Operand>(better: impl Fn(T, T) -> T) -> impl Fn(T, T) -> T {
+    move |earlier, later| match (earlier.is_nan(), later.is_nan()) {
+        (true, _) => later,
+        (false, true) => earlier,
+        (false, false) => better(earlier, later),
+    }
+}
 
 /// A segment begins at an element where `begins(mark before it, its mark)`.
 fn scan_of_segments<O: Cumulative<Output: Default>, M, D: Dimension>(

@@ -13,7 +13,8 @@ pub fn dot<T: Copy + Into<f64>>(x: &[T], y: &[T]) -> Result<f64> {
     Ok(x.iter().zip(y).map(|(&x, &y)| x.into() * y.into()).sum())
 }
 
-/// `sum x[i] * y[i]` over all positions of two arrays of one shape, in C order.
+/// `sum x[i] * y[i]` over all positions of two arrays of one shape, in C order. Vectors of integers that wrap, and of complex numbers, are
+/// multiplied by [`inner`](super::inner), the conjugates of the first ones for NumPy's `vdot`.
 ///
 /// # Errors
 /// `Shape` when the arrays differ in shape.

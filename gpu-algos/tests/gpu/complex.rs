@@ -1,6 +1,7 @@
 //! Complex numbers in reductions and scans, against the definitions on the host.
 
 use gpu_algos::{
+    einsum::EinsumElement,
     gpu_array::{Complex, ComplexNumber, GpuArray, expression, expression::complex, gpu_driver::Device},
     host,
     operators::Summand,
@@ -25,7 +26,7 @@ pub const TESTS: &[Test<Device>] = tests![
 ];
 
 /// Both types; results of small whole numbers are exact in each.
-trait Number: ComplexNumber + Summand<Sum = Self, Mean = Self> + Summable<Sum = Self, Mean = Self> {
+trait Number: ComplexNumber + EinsumElement + Summand<Sum = Self, Mean = Self> + Summable<Sum = Self, Mean = Self> {
     fn of(re: f64, im: f64) -> Self;
     fn wide(self) -> Complex<f64>;
 }
@@ -264,12 +265,9 @@ fn complex_products_of_vectors(device: &Device) -> Outcome {
     fn check<T: Number>(device: &Device) -> Outcome {
         let (x, y) = (whole::<T, _>(777, 1), whole::<T, _>(777, 2));
         let (dx, dy) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
-        let product = |conjugated: bool| {
-            let term = |(x, y): (&T, &T)| if conjugated { x.wide().conj() * y.wide() } else { x.wide() * y.wide() };
-            let sum: Complex<f64> = x.iter().zip(&y).map(term).sum();
-            T::of(sum.re, sum.im)
-        };
-        ensure_eq!((dx.dot(&dy).get()?, dx.vdot(&dy).get()?), (product(false), product(true)));
+        let product = reference::inner(&x, &y)?[[]];
+        let conjugated = x.mapv(|x| T::of(x.wide().re, -x.wide().im));
+        ensure_eq!((dx.dot(&dy).get()?, dx.vdot(&dy).get()?), (product, reference::inner(&conjugated, &y)?[[]]));
         let square = dx.vdot(&dx).get()?.wide();
         ensure!(square.im == 0.0 && (square.re.sqrt() - reference::norm_l2(&x.mapv(T::wide))).abs() < 1e-4);
         Ok(())

@@ -7,10 +7,12 @@ use gpu_algos::{
         expression::{Expr, Gpu, Host, host},
         gpu_driver::Device,
     },
+    operators::{Max, Min, ScanKind, Sum},
     prelude::*,
     reduce::Reduces,
+    reference,
 };
-use ndarray::{Array, Array1, Array2, Axis, Dimension, Ix0, Ix1, Ix2, arr0, array, s};
+use ndarray::{Array, Array1, Array2, ArrayView1, Axis, Dimension, Ix0, Ix1, Ix2, arr0, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
@@ -69,11 +71,12 @@ fn reductions_and_scans_are_written_at_either_place(device: &Device) -> Outcome 
     let x = matrix();
     let on_host = reduced::<Host>(device)?;
     ensure_eq!(reduced::<Gpu>(device)?, on_host);
-    ensure_eq!(on_host.0, x.sum_axis(Axis(0)).mapv(i64::from));
-    let extreme = |of: fn(i32, i32) -> i32| x.map_axis(Axis(1), |row| row.iter().copied().reduce(of).unwrap_or(0));
-    ensure_eq!(on_host.1, [extreme(i32::min), extreme(i32::max)]);
-    ensure_eq!(on_host.2.slice(s![.., 0]), x.sum_axis(Axis(1)).mapv(i64::from));
-    ensure_eq!(on_host.3[11], f64::from(x.sum() - x[(2, 3)]));
+    ensure_eq!(on_host.0, x.map_axis(Axis(0), reference::sum));
+    let rows = |of: fn(ArrayView1<'_, i32>) -> gpu_algos::Result<i32>| x.map_axis(Axis(1), |row| of(row).unwrap_or(0));
+    ensure_eq!(on_host.1, [rows(|row| reference::min(row)), rows(|row| reference::max(row))]);
+    let (sums, flat) = (Sum::new(), x.mapv(f64::from).flatten().to_owned());
+    ensure_eq!(on_host.2, reference::scan(&sums, &x, Axis(1), ScanKind::INCLUSIVE.reversed())?);
+    ensure_eq!(on_host.3, reference::scan(&Sum::new(), &flat, Axis(0), ScanKind::EXCLUSIVE)?);
     // Part of an array of the host: what is beside it stays.
     let mut wide = Array2::from_elem((4, 2), -1i64);
     host(&x).sum().axis(Axis(0)).write_into(wide.slice_mut(s![..;-1, 0]))?;
@@ -81,7 +84,7 @@ fn reductions_and_scans_are_written_at_either_place(device: &Device) -> Outcome 
     ensure!(wide.slice(s![.., 1]).iter().all(|&x| x == -1));
     let mut sum = arr0(0i64);
     host(&x).sum().write_into(&mut sum)?;
-    ensure_eq!(sum, arr0(i64::from(x.sum())));
+    ensure_eq!(sum, arr0(reference::sum(&x)));
     Ok(())
 }
 
@@ -156,20 +159,17 @@ fn scans_in_place_are_those_of_a_device(device: &Device) -> Outcome {
     for (got, want) in on_device.iter().zip(&on_host) {
         ensure_eq!(got.to_ndarray()?, want);
     }
-    ensure_eq!(on_host[0][(2, 3)], before.sum());
-    ensure_eq!(on_host[1].slice(s![2, ..]), before.map_axis(Axis(0), |column| column.product()));
+    let flat = before.flatten().to_owned();
+    ensure_eq!(on_host[0].flatten(), reference::cumsum(&flat, Axis(0))?);
+    ensure_eq!(on_host[1], reference::cumprod(&before, Axis(0))?);
+    ensure_eq!(on_host[2], reference::scan(&Max::new(), &before, Axis(1), ScanKind::INCLUSIVE.reversed())?);
+    ensure_eq!(on_host[3].flatten(), reference::scan(&Min::new(), &flat, Axis(0), ScanKind::EXCLUSIVE)?);
     // Of any layout, and by reference.
     let mut wide = Array2::from_shape_fn((4, 6), |(i, j)| (i * 6 + j) as f64);
     let mut part = wide.slice_mut(s![..;-1, ..;2]);
-    let want = part
-        .iter()
-        .scan(0.0, |sum, x| {
-            *sum += x;
-            Some(*sum)
-        })
-        .collect::<Vec<f64>>();
+    let want = reference::cumsum(&part.flatten().to_owned(), Axis(0))?;
     (&mut part).cumsum_in_place().run()?;
-    ensure_eq!(part.iter().copied().collect::<Vec<f64>>(), want);
+    ensure_eq!(part.flatten(), want);
     let wrong = wide.view_mut().cumsum_in_place().axis(Axis(2)).run();
     ensure!(matches!(wrong, Err(AlgoError::Array(gpu_algos::gpu_array::ArrayError::Axis { axis: 2, ndim: 2, .. }))));
     Ok(())

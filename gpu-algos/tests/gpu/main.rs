@@ -42,6 +42,7 @@ mod reductions_large;
 mod reductions_random;
 mod reductions_streams;
 mod result_hashes;
+mod result_hashes_families;
 mod scans;
 mod scans_host;
 mod scans_large;

@@ -7,6 +7,7 @@ use gpu_algos::{
         gpu_driver::Device,
     },
     prelude::*,
+    reference,
 };
 use gpu_array::{bf16, f16};
 use gpu_driver::emulated::Emulated;
@@ -50,9 +51,9 @@ fn softmax_on_host(x: &Array<f32, IxDyn>) -> Array<f64, IxDyn> {
     let mut values = x.mapv(f64::from);
     let last = Axis(x.ndim() - 1);
     for mut row in values.lanes_mut(last) {
-        let top = row.fold(f64::NEG_INFINITY, |top, &x| top.max(x));
+        let top = reference::max(row.view()).unwrap_or(f64::NAN);
         row.mapv_inplace(|x| (x - top).exp());
-        let sum = row.sum();
+        let sum = reference::sum(row.view());
         row.mapv_inplace(|x| x / sum);
     }
     values
@@ -152,7 +153,7 @@ fn layer_norms_have_broadcast_operands(device: &Device) -> Outcome {
         let got = (scaled * &of_columns + &of_rows).eval()?.to_ndarray()?;
         let mut want = h.mapv(f64::from);
         for (mut row, &shift) in want.rows_mut().into_iter().zip(&shift) {
-            let (mean, variance) = (row.mean().unwrap_or(0.0), row.var(0.0));
+            let (mean, variance) = (reference::mean(row.view()), reference::var(row.view(), 0));
             for (value, &gain) in row.iter_mut().zip(&gain) {
                 *value = (*value - mean) / (variance + 1e-5).sqrt() * f64::from(gain) + f64::from(shift);
             }
@@ -260,7 +261,7 @@ fn an_array_may_be_updated_by_its_rows(device: &Device) -> Outcome {
         let y = GpuArray::from_ndarray(device, &h)?;
         let mut x = GpuArray::from_ndarray(device, &h)?;
         x -= y.max().axis(ROWS).keep_dims();
-        let tops = h.map_axis(ROWS, |row| row.fold(f32::NEG_INFINITY, |top, &x| top.max(x)));
+        let tops = h.map_axis(ROWS, |row| reference::max(row).unwrap_or(f32::NAN));
         ensure_eq!(x.to_ndarray()?, &h - &tops.insert_axis(ROWS));
     }
     Ok(())

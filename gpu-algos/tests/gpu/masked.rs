@@ -144,7 +144,7 @@ fn any_layout_of_values_and_mask_is_reduced(device: &Device) -> Outcome {
     ensure_eq!(dx.t().slice(part)?.select(dm.slice(part)?).sum().get()?, want);
     let row = GpuArray::from_ndarray(device, &array![true, false, true])?;
     let wide = GpuArray::from_ndarray(device, &Array2::from_shape_fn((500, 3), |(i, j)| (i * 3 + j) as i64))?;
-    let want: i64 = (0..1500).filter(|x| x % 3 != 1).sum();
+    let want = reference::sum(&reference::copy_if(&Array1::from_iter(0..1500i64), |x| x % 3 != 1));
     ensure_eq!(wide.select(row.broadcast((500, 3))?).sum().get()?, want);
     // A mask that is no array, and values that are none.
     let places = index::<Ix1, Gpu>(Axis(0)).broadcast(1000);
@@ -267,7 +267,7 @@ fn reductions_of_selected_values_are_operands(device: &Device) -> Outcome {
     let x = Array2::from_shape_fn((40, 31), |(i, j)| ((i * 31 + j) * 7 % 101) as f64 - 50.0);
     let dx = GpuArray::from_ndarray(device, &x)?;
     let hx = host(&x);
-    let positive: Array1<f64> = x.iter().copied().filter(|&x| x > 0.0).collect();
+    let positive = reference::copy_if(&x, |&x| x > 0.0);
     let mean = reference::mean(&positive);
     // Both places by the same lines.
     macro_rules! both {
@@ -289,9 +289,9 @@ fn reductions_of_selected_values_are_operands(device: &Device) -> Outcome {
     let (got, on_host) = both!(x => (x - x.select(x.gt(0.0)).mean()) / x.select(x.gt(0.0)).std(0));
     ensure!((got - &want).iter().chain(&(on_host - &want)).all(|apart| apart.abs() < 1e-13));
     // The mask of a reduction is made of a reduction.
-    let above: Array1<f64> = x.iter().copied().filter(|&x| x > mean).collect();
+    let above = reference::copy_if(&x, |&x| x > mean);
     let (got, on_host) = both!(x => 2.0 * x.select(x.gt(x.select(x.gt(0.0)).mean())).sum() + 1.0);
-    ensure!(got[()] == 2.0 * above.sum() + 1.0 && on_host == got, "{got} {on_host}");
+    ensure!(got[()] == 2.0 * reference::sum(&above) + 1.0 && on_host == got, "{got} {on_host}");
     let (got, on_host) = both!(x => where_(x.gt(0.0), x.select(x.gt(0.0)).min(), x.select(x.lt(0.0)).max()));
     let want = x.mapv(|x| if x > 0.0 { reference::min(&positive).unwrap_or(0.0) } else { -1.0 });
     ensure!(got == want && on_host == want);

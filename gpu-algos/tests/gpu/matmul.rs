@@ -198,6 +198,7 @@ pub fn products_of_equal_shares(device: &Device) -> Outcome {
         let mut sums = GpuArray::from_ndarray(device, &c)?;
         gemm(3, a.t(), b.t(), -5, &mut sums)?;
         let products = reference::matmul(&x.t(), &y.t())?;
+        // As reference::gemm, whose product of so many terms would be a second one.
         let want = Zip::from(&products).and(&c).map_collect(|p, c| p.wrapping_mul(3).wrapping_sub(c.wrapping_mul(5)));
         ensure!(sums.to_ndarray()? == want, "{case}: 3 a b - 5 c differs");
         // The counters of tiles are 0 again.
@@ -337,11 +338,8 @@ fn of_small_matrices<T: Real>(device: &Device) -> Outcome {
     let mut part = target.slice_mut(s![.., .., 1..])?;
     gemm(T::of(2.0), left, right.t(), T::of(-3.0), part.permuted_axes_mut([0, 2, 1])?)?;
     // Whole numbers are exact.
-    let product = reference::matmul(&x.view().permuted_axes(IxDyn(&[0, 2, 1])), &y.t())?;
-    let mut part = want.slice_mut(s![.., .., 1..]).permuted_axes([0, 2, 1]).into_dyn();
-    part.zip_mut_with(&product, |c, &product| {
-        *c = T::of(2.0 * Into::<f64>::into(product) - 3.0 * Into::<f64>::into(*c));
-    });
+    let part = want.slice_mut(s![.., .., 1..]).permuted_axes([0, 2, 1]).into_dyn();
+    reference::gemm(T::of(2.0), &x.view().permuted_axes(IxDyn(&[0, 2, 1])), &y.t(), T::of(-3.0), part)?;
     ensure!(target.to_ndarray()? == want, "scaled and added");
     Ok(())
 }
@@ -381,7 +379,6 @@ pub fn products_of_many_tiles_are_scaled_and_added(device: &Device) -> Outcome {
     let matrices = many(device, m, n)?;
     let whole = |shape: &[usize], rng: &mut Rng| base(&Layout::whole(shape), rng, |rng| small(rng) as i32);
     let (x, y) = (whole(&[matrices, m, k], &mut rng), whole(&[matrices, k, n], &mut rng));
-    let product = reference::matmul(&x, &y)?;
     // Whole numbers, which are exact in f32 too.
     let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
     let real = |x: &ArrayD<i32>| x.mapv(|x| x as f32);
@@ -392,7 +389,7 @@ pub fn products_of_many_tiles_are_scaled_and_added(device: &Device) -> Outcome {
         let mut of_reals = GpuArray::from_ndarray(device, &real(&want))?;
         gemm(-2, &a, &b, 3, target.permuted_axes_mut(layout.axes())?.slice_mut(&layout.slices()[..])?)?;
         gemm(-2.0, &c, &d, 3.0, of_reals.permuted_axes_mut(layout.axes())?.slice_mut(&layout.slices()[..])?)?;
-        layout.of_host_mut(want.view_mut()).zip_mut_with(&product, |c, &product| *c = 3 * *c - 2 * product);
+        reference::gemm(-2, &x, &y, 3, layout.of_host_mut(want.view_mut()))?;
         ensure!(target.to_ndarray()? == want, "i32, {name}");
         ensure!(of_reals.to_ndarray()? == real(&want), "f32, {name}");
     }
@@ -448,7 +445,8 @@ pub fn products_are_scaled_and_added(device: &Device) -> Outcome {
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
         for (alpha, beta) in [(1.0, 0.0), (2.0, 0.0), (1.0, 1.0), (-0.5, 3.0), (0.0, 2.0)] {
             // Whole numbers are exact.
-            let want = reference::matmul(&x, &y)? * alpha + &old * beta;
+            let mut want = old.clone();
+            reference::gemm(alpha, &x, &y, beta, &mut want)?;
             let mut c = GpuArray::from_ndarray(device, &old)?;
             gemm(alpha, &a, &b, beta, &mut c)?;
             ensure_eq!((m, n, alpha, beta, c.to_ndarray()?), (m, n, alpha, beta, want.clone()));
@@ -475,12 +473,11 @@ pub fn stacks_of_products_are_added_to_views(device: &Device) -> Outcome {
             let whole = |shape: &[usize], rng: &mut Rng| base(&Layout::whole(shape), rng, small);
             let (x, y) = (whole(left, &mut rng), whole(right, &mut rng));
             let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
-            let product = reference::matmul(&x, &y)?;
             for (name, layout) in Layout::each(&[matrices, m, n]) {
                 let mut want = base(&layout, &mut rng, small);
                 let mut target = GpuArray::from_ndarray(device, &want)?;
                 gemm(-2, &a, &b, 3, target.permuted_axes_mut(layout.axes())?.slice_mut(&layout.slices()[..])?)?;
-                layout.of_host_mut(want.view_mut()).zip_mut_with(&product, |c, &product| *c = 3 * *c - 2 * product);
+                reference::gemm(-2, &x, &y, 3, layout.of_host_mut(want.view_mut()))?;
                 ensure!(target.to_ndarray()? == want, "{left:?} by {right:?}, {name}");
             }
         }
@@ -657,13 +654,14 @@ pub fn products_are_operands_of_expressions(device: &Device) -> Outcome {
     // A factor, whose own factors may be expressions and views.
     ensure_eq!(a.matmul(&b).matmul(&c).eval()?.to_ndarray()?, reference::matmul(&product, &w)?);
     let chain = (a.matmul(&b) * 2).matmul(&c).sum().axis(Axis(1)).eval()?.to_ndarray()?;
-    ensure_eq!(chain, reference::matmul(&product.mapv(|x| 2 * x), &w)?.sum_axis(Axis(1)));
+    ensure_eq!(chain, reference::matmul(&product.mapv(|x| 2 * x), &w)?.map_axis(Axis(1), reference::sum));
     let got = ((&a + 1).matmul(&b) - b.t().matmul(a.t()).into_expr().sum()).eval()?.to_ndarray()?;
     ensure_eq!(got, reference::matmul(&x.mapv(|x| x + 1), &y)? - product.sum());
     // Vectors, and numbers of 16 bits.
     let row = a.index_axis(Axis(0), 1)?;
     let got = (row * a.matmul(&row).sum()).eval()?.to_ndarray()?;
-    ensure_eq!(got, x.row(1).mapv(|value| value * x.dot(&x.row(1)).sum()));
+    let sum = reference::sum(&reference::matmul(&x, &x.row(1))?);
+    ensure_eq!(got, x.row(1).mapv(|value| value * sum));
     let half = |array: &Array2<i64>| GpuArray::from_ndarray(device, &array.mapv(|x| f16::from_f64(x as f64)));
     let got = (half(&x)?.matmul(&half(&y)?) + f16::ONE).eval()?.to_ndarray()?;
     ensure_eq!(got.mapv(|x| x.to_f64() as i64), product + 1);

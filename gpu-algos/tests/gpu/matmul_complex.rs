@@ -188,14 +188,15 @@ pub fn complex_products_are_scaled_and_added(device: &Device) -> Outcome {
             let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
             let mut c = GpuArray::from_ndarray(device, &old)?;
             gemm(alpha, &a, &b, beta, &mut c)?;
-            let product = reference::matmul(&x, &y)?.mapv(T::wide);
-            let want = product * alpha.wide() + old.mapv(T::wide) * beta.wide();
-            ensure!(c.to_ndarray()?.mapv(T::wide) == want, "{} {m} {k} {n}", T::DTYPE);
+            let mut want = old.clone();
+            reference::gemm(alpha, &x, &y, beta, &mut want)?;
+            ensure!(c.to_ndarray()? == want, "{} {m} {k} {n}", T::DTYPE);
             // c is not read for beta = 0, and a result by columns is the transposed product.
             let mut c = GpuArray::full(device, IxDyn(&[n, m]), T::of(f64::NAN, 0.0))?;
             gemm(alpha, &a, &b, factors[0], c.t_mut())?;
-            let want = reference::matmul(&x, &y)?.mapv(T::wide) * alpha.wide();
-            ensure!(c.to_ndarray()?.t().mapv(T::wide) == want, "{} {m} {k} {n}, beta = 0", T::DTYPE);
+            let mut want = old.mapv(|_| T::of(f64::NAN, 0.0));
+            reference::gemm(alpha, &x, &y, factors[0], &mut want)?;
+            ensure!(c.to_ndarray()?.t() == want, "{} {m} {k} {n}, beta = 0", T::DTYPE);
         }
         Ok(())
     }

@@ -20,7 +20,8 @@ fn random(rng: &mut Rng, rows: usize, columns: usize) -> Array2<f64> {
     Array2::from_shape_simple_fn((rows, columns), || element(rng))
 }
 
-/// The sums, each from the first to the last k.
+/// The sums, each from the first to the last k. Not the reference, whose products and sums are rounded each: these are the bits of fused multiply-adds,
+/// which the kernels of f64 promise and other tests hold to the reference's bound.
 fn chains(x: &Array2<f64>, y: &Array2<f64>) -> Array2<f64> {
     let mut sums = Array2::zeros((x.nrows(), y.ncols()));
     for (x, mut sums) in x.rows().into_iter().zip(sums.rows_mut()) {

@@ -130,11 +130,11 @@ pub fn halves_are_exact_where_their_bits_suffice(device: &Device) -> Outcome {
         // Sums of at most 256 are integers of both types.
         let (x, y) = (integers((70, 40), 3.0), integers((40, 90), 2.0));
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
-        let want = x.mapv(T::wide).dot(&y.mapv(T::wide)).mapv(T::of);
+        let want = reference::matmul(&x, &y)?;
         ensure!(a.matmul(&b).eval()?.to_ndarray()? == want, "on the device");
         let (a_t, b_t) = (a.t().to_standard_layout()?, b.t().to_standard_layout()?);
         ensure!(a_t.t().matmul(b_t.t()).eval()?.to_ndarray()? == want, "both transposed");
-        ensure!(host::matmul(&x, &y)? == want && reference::matmul(&x, &y)? == want, "on the host");
+        ensure!(host::matmul(&x, &y)? == want, "on the host");
         Ok(())
     }
     each(of::<f16>, of::<bf16>, device)

@@ -133,7 +133,7 @@ pub fn precisions_are_exact_where_their_bits_suffice(device: &Device) -> Outcome
     for (precision, left, right) in [(Precision::Tf32, 2047.0, 3.0), (Precision::Emulated, 120_000.0, 1.0)] {
         let (x, y) = (integers(m, k, left), integers(k, n, right));
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
-        let want = x.dot(&y);
+        let want = reference::matmul(&x, &y)?;
         let got = a.matmul(&b).precision(precision.forced()).eval()?.to_ndarray()?;
         ensure!(got == want, "{precision:?}");
         // In each order of both operands.
@@ -207,7 +207,8 @@ pub fn precisions_with_alpha_and_beta(device: &Device) -> Outcome {
         let (x, y, z) = (integers(m, k), integers(k, n), integers(m, n));
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
         let a_by_columns = GpuArray::from_ndarray(device, &x.t().as_standard_layout())?;
-        let want = x.dot(&y) * 2.0 - &z * 0.5;
+        let (mut want, product) = (z.clone(), reference::matmul(&x, &y)?);
+        reference::gemm(2.0, &x, &y, -0.5, &mut want)?;
         for precision in EACH {
             for a in [a.view(), a_by_columns.t()] {
                 let mut c = GpuArray::from_ndarray(device, &z)?;
@@ -219,7 +220,7 @@ pub fn precisions_with_alpha_and_beta(device: &Device) -> Outcome {
                 ensure_eq!((precision, by_columns.to_ndarray()?.reversed_axes()), (precision, want.clone()));
                 let mut nan = GpuArray::full(device, (m, n), f32::NAN)?;
                 gemm_with_precision(precision.forced(), 1.0, a, &b, 0.0, &mut nan)?;
-                ensure_eq!((precision, nan.to_ndarray()?), (precision, x.dot(&y)));
+                ensure_eq!((precision, nan.to_ndarray()?), (precision, product.clone()));
             }
         }
     }

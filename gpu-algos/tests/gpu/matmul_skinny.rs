@@ -80,6 +80,7 @@ pub fn products_of_few_columns_of_integers(device: &Device) -> Outcome {
         let products = reference::matmul(&x, &y)?;
         let mut sums = GpuArray::from_ndarray(device, &c)?;
         gemm(3, &a, &b, -5, &mut sums)?;
+        // As reference::gemm, whose product of so many terms would be a second one.
         let want = Zip::from(&products).and(&c).map_collect(|p, c| p.wrapping_mul(3).wrapping_sub(c.wrapping_mul(5)));
         ensure!(sums.to_ndarray()? == want, "{m} x {k} x {n}: 3 a b - 5 c differs");
         // The counters of tiles are 0 again. The transposed product is that of few rows.

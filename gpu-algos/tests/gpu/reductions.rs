@@ -1,12 +1,17 @@
-//! Reductions against definitions of their own, in plain loops.
+//! Reductions against the reference.
 
 use gpu_algos::gpu_array::{
     ArrayError, Element, GpuArray, GpuView,
     expression::{Gpu, Outside, index, take},
     gpu_driver::{Device, Stream},
 };
-use gpu_algos::{AlgoError, Reduction, Results, host, prelude::*, reference};
-use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Dimension, Ix2, IxDyn, array, s};
+use gpu_algos::{
+    AlgoError, Reduction, Results, host,
+    operators::{ArgMax, Min, Operator, Sum},
+    prelude::*,
+    reference,
+};
+use ndarray::{Array, Array1, Array2, ArrayView2, ArrayViewD, Axis, Ix2, IxDyn, array, s};
 use testkit::{Layout, Outcome, Test, ensure, ensure_eq, lengths_around, rng, tests};
 
 use crate::layouts::{base, of_gpu};
@@ -46,42 +51,6 @@ fn float_literals_need_no_type(device: &Device) -> Outcome {
     Ok(())
 }
 
-/// What a reduction gives, by its definition: over the values of the reduced places in C order.
-fn define<T: Clone, R: Clone>(view: &ArrayViewD<'_, T>, axes: &[usize], definition: impl Fn(&[T]) -> R) -> ArrayD<R> {
-    let outer: Vec<usize> = (0..view.ndim()).filter(|axis| !axes.contains(axis)).collect();
-    let mut order = outer.clone();
-    let mut reduced: Vec<usize> = axes.to_vec();
-    reduced.sort_unstable();
-    order.extend(&reduced);
-    let shape: Vec<usize> = outer.iter().map(|&axis| view.len_of(Axis(axis))).collect();
-    let turned = view.clone().permuted_axes(order);
-    ArrayD::from_shape_fn(IxDyn(&shape), |place| {
-        let mut part = turned.view();
-        for &index in place.slice() {
-            part = part.index_axis_move(Axis(0), index);
-        }
-        let values: Vec<T> = part.iter().cloned().collect();
-        definition(&values)
-    })
-}
-
-fn sum(values: &[f32]) -> f32 {
-    values.iter().sum()
-}
-
-fn first_of(values: &[f32], better: impl Fn(f32, f32) -> bool) -> i64 {
-    if let Some(at) = values.iter().position(|x| x.is_nan()) {
-        return at as i64;
-    }
-    let mut best = 0;
-    for (i, &x) in values.iter().enumerate() {
-        if better(x, values[best]) {
-            best = i;
-        }
-    }
-    best as i64
-}
-
 pub fn whole_arrays_of_awkward_lengths(device: &Device) -> Outcome {
     let mut rng = rng(1);
     let tile = 512 * 4;
@@ -95,20 +64,20 @@ pub fn whole_arrays_of_awkward_lengths(device: &Device) -> Outcome {
         let dx = GpuArray::from_ndarray(device, &x)?;
         for start in 0..4 {
             let (part, on_device) = (x.slice(s![start..]), dx.slice(s![start..])?);
-            let values = part.to_vec();
-            ensure_eq!((n, start, on_device.sum().get()?), (n, start, sum(&values)));
-            ensure_eq!(on_device.count().get()?, values.iter().filter(|&&x| x != 0.0).count() as i64);
-            if values.is_empty() {
+            // Sums of whole numbers are exact in any order.
+            ensure_eq!((n, start, on_device.sum().get()?), (n, start, reference::sum(part)));
+            ensure_eq!(on_device.count().get()?, reference::count(part));
+            if part.is_empty() {
                 continue;
             }
-            ensure_eq!((n, on_device.argmin().get()?), (n, first_of(&values, |x, y| x < y)));
-            ensure_eq!(on_device.max().get()?, values.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+            ensure_eq!((n, on_device.argmin().get()?), (n, reference::argmin(part)?));
+            ensure_eq!(on_device.max().get()?, reference::max(part)?);
         }
         let back: f32 = dx.slice(s![..;-1])?.sum().get()?;
-        ensure_eq!(back, sum(&x.to_vec()));
-        ensure_eq!(dx.slice(s![..;-2])?.argmax().get()?, first_of(&x.slice(s![..;-2]).to_vec(), |x, y| x > y));
+        ensure_eq!(back, reference::sum(x.slice(s![..;-1])));
+        ensure_eq!(dx.slice(s![..;-2])?.argmax().get()?, reference::argmax(x.slice(s![..;-2]))?);
         let twice = (&dx + dx.slice(s![..;-1])?).sum().get()?;
-        ensure_eq!(twice, 2.0 * sum(&x.to_vec()));
+        ensure_eq!(twice, reference::sum(&(&x + &x.slice(s![..;-1]))));
     }
     let none = GpuArray::<f32, _>::zeros(device, 0)?;
     ensure_eq!((none.sum().get()?, none.prod().get()?, none.any().get()?, none.all().get()?), (0.0, 1.0, false, true));
@@ -122,18 +91,17 @@ fn over_all_axes<T: Element, O: Results<Arrays<IxDyn, Gpu> = GpuArray<O, IxDyn>>
     host: &ArrayViewD<'_, T>,
     view: &GpuView<'_, T, IxDyn>,
     reduction: R,
-    definition: impl Fn(&[T]) -> O,
+    op: &impl Operator<Value = T, Output = O>,
 ) -> Outcome
 where
     R: for<'v> Fn(&GpuView<'v, T, IxDyn>) -> Reduction<'v, O, IxDyn>,
 {
     for set in 0..1usize << host.ndim() {
-        let axes: Vec<usize> = (0..host.ndim()).filter(|axis| set >> axis & 1 == 1).collect();
-        let named: Vec<Axis> = axes.iter().map(|&axis| Axis(axis)).collect();
-        let got = reduction(view).axes(&named).eval();
+        let axes: Vec<Axis> = (0..host.ndim()).filter(|axis| set >> axis & 1 == 1).map(Axis).collect();
+        let got = reduction(view).axes(&axes).eval();
         let context = format!("shape {:?}, strides {:?}, axes {axes:?}", host.shape(), host.strides());
         let got = got.map_err(|error| format!("{context}: {error}"))?.to_ndarray()?;
-        let want = define(host, &axes, &definition);
+        let want = reference::reduce_axes(op, host, &axes)?;
         ensure!(got == want, "{context}: got {got:?}, want {want:?}");
     }
     Ok(())
@@ -150,13 +118,14 @@ pub fn any_axes_of_any_layout(device: &Device) -> Outcome {
             let values = base(&layout, &mut rng, |rng| rng.below(17) as f32 - 8.0);
             let on_device = GpuArray::from_ndarray(device, &values)?;
             let (host, view) = (layout.of_host(values.view()), of_gpu(&layout, &on_device)?);
-            over_all_axes(&host, &view, |x| x.sum(), sum)?;
-            over_all_axes(&host, &view, |x| x.argmax(), |values| first_of(values, |x, y| x > y))?;
+            over_all_axes(&host, &view, |x| x.sum(), &Sum::new())?;
+            over_all_axes(&host, &view, |x| x.argmax(), &ArgMax::new())?;
         }
         let wide = x.view().insert_axis(Axis(1));
         let wide = wide.broadcast(IxDyn(&[shape[0], 3, shape[1], shape[2]])).ok_or("broadcast")?;
         let view = dx.insert_axis(Axis(1))?;
-        over_all_axes(&wide, &view.broadcast(IxDyn(&[shape[0], 3, shape[1], shape[2]]))?, |x| x.sum(), sum)?;
+        let view = view.broadcast(IxDyn(&[shape[0], 3, shape[1], shape[2]]))?;
+        over_all_axes(&wide, &view, |x| x.sum(), &Sum::new())?;
     }
     Ok(())
 }
@@ -173,42 +142,28 @@ pub fn places_and_nan(device: &Device) -> Outcome {
     ];
     for values in cases {
         let x = GpuArray::from_ndarray(device, &Array1::from(values.to_vec()))?;
-        let rest: Vec<f32> = values.iter().copied().filter(|x| !x.is_nan()).collect();
-        let has_nan = rest.len() < values.len();
         let same = |got: f32, want: f32| got == want || (got.is_nan() && want.is_nan());
-        let least = rest.iter().copied().fold(inf, f32::min);
-        let most = rest.iter().copied().fold(-inf, f32::max);
-        let or_nan = |value: f32, is_nan: bool| if is_nan { nan } else { value };
-        ensure!(same(x.min().get()?, or_nan(least, has_nan)) && same(x.max().get()?, or_nan(most, has_nan)));
-        ensure!(
-            same(x.nanmin().get()?, or_nan(least, rest.is_empty()))
-                && same(x.nanmax().get()?, or_nan(most, rest.is_empty()))
-        );
-        let (low, high) = x.nanmin_max().get()?;
-        ensure!(same(low, or_nan(least, rest.is_empty())) && same(high, or_nan(most, rest.is_empty())));
-        let (low, high) = x.min_max().get()?;
-        ensure!(same(low, or_nan(least, has_nan)) && same(high, or_nan(most, has_nan)));
-        ensure_eq!(x.argmin().get()?, first_of(values, |x, y| x < y));
-        let place = |value: f32| values.iter().position(|&x| x == value).map_or(-1, |at| at as i64);
-        ensure_eq!((x.nanargmin().get()?, x.nanargmax().get()?), (place(least), place(most)));
-        ensure!(same(x.nansum().get()?, rest.iter().sum()) && same(x.sum().get()?, values.iter().sum()));
-        ensure!(same(x.nanmean().get()?, rest.iter().sum::<f32>() / rest.len() as f32));
-        ensure_eq!(
-            (x.any().get()?, x.all().get()?),
-            (values.iter().any(|&x| x != 0.0), values.iter().all(|&x| x != 0.0))
-        );
+        let both = |got: (f32, f32), want: (f32, f32)| same(got.0, want.0) && same(got.1, want.1);
+        ensure!(both((x.min().get()?, x.max().get()?), (reference::min(values)?, reference::max(values)?)));
+        ensure!(both((x.nanmin().get()?, x.nanmax().get()?), (reference::nanmin(values)?, reference::nanmax(values)?)));
+        ensure!(both(x.nanmin_max().get()?, reference::nanmin_max(values)?));
+        ensure!(both(x.min_max().get()?, reference::min_max(values)?));
+        ensure_eq!(x.argmin().get()?, reference::argmin(values)?);
+        let places = (reference::nanargmin(values)?, reference::nanargmax(values)?);
+        ensure_eq!((x.nanargmin().get()?, x.nanargmax().get()?), places);
+        ensure!(both((x.nansum().get()?, x.sum().get()?), (reference::nansum(values), reference::sum(values))));
+        ensure!(same(x.nanmean().get()?, reference::nanmean(values)));
+        ensure_eq!((x.any().get()?, x.all().get()?), (reference::any(values), reference::all(values)));
     }
     let masks = Array2::from_shape_fn((5, 70), |(i, j)| (i * 70 + j) % 3 == 0);
     let on_device = GpuArray::from_ndarray(device, &masks)?;
     ensure_eq!(on_device.sum().get()?, 117);
     ensure_eq!((on_device.max().get()?, on_device.argmin().get()?, on_device.count().get()?), (true, 1, 117));
-    ensure_eq!(
-        on_device.all().axis(Axis(1)).eval()?.to_ndarray()?,
-        masks.map_axis(Axis(1), |row| row.iter().all(|&x| x))
-    );
+    let rows = on_device.all().axis(Axis(1)).eval()?.to_ndarray()?;
+    ensure_eq!(rows, masks.map_axis(Axis(1), reference::all));
     let bytes = Array1::from_shape_fn(1000, |i| (i * 7 % 256) as u8);
     let on_device = GpuArray::from_ndarray(device, &bytes)?;
-    ensure_eq!(on_device.sum().get()?, bytes.iter().map(|&x| u64::from(x)).sum::<u64>());
+    ensure_eq!(on_device.sum().get()?, reference::sum(&bytes));
     ensure_eq!((on_device.max().get()?, on_device.argmax().get()?), (255, 73));
     Ok(())
 }
@@ -220,6 +175,7 @@ pub fn means_and_deviations(device: &Device) -> Outcome {
         let mut x = Array2::from_shape_fn((37, 301), |_| offset + rng.below(1000) as f64 / 500.0);
         x[(0, 0)] += first;
         let dx = GpuArray::from_ndarray(device, &x)?;
+        // Not the reference, whose mean of large values is rounded at each of them: values less the offset keep all digits.
         let want = |values: &[f64], ddof: f64| {
             let mean = values.iter().map(|x| x - offset).sum::<f64>() / values.len() as f64;
             let squares: f64 = values.iter().map(|x| (x - offset - mean).powi(2)).sum();
@@ -342,8 +298,9 @@ pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
     for n in [3, 100, 256, 257, 5000, 16_384, 16_385, 70_001, 1 << 20, more] {
         let ends = [(0.0, 1.0), (-1.0, 1.0), (1e6, 1.1e6)][n % 3];
         let values: Vec<f32> = (0..n).map(|_| (ends.0 + rng.uniform() * (ends.1 - ends.0)) as f32).collect();
-        let exact = values.iter().map(|&x| f64::from(x)).sum::<f64>();
-        let bound = values.iter().map(|&x| f64::from(x).abs()).sum::<f64>() / f64::from(1 << 18);
+        let wide: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
+        let exact = reference::sum(&wide);
+        let bound = reference::norm_l1(&wide) / f64::from(1 << 18);
         let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
         let ones = GpuArray::full(device, n, 1f32)?;
         let rounded = |got: f32, exact: f64| {
@@ -368,8 +325,8 @@ pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
         let table = x.slice(s![..n / 16 * 16])?.reshape((16, n / 16))?;
         let of_table = table.sum().axis(Axis(0)).eval()?.to_ndarray()?;
         for (at, &got) in of_table.iter().enumerate() {
-            let column = (0..16).map(|row| f64::from(values[row * (n / 16) + at]));
-            let (exact, size) = (column.clone().sum::<f64>(), column.map(f64::abs).sum::<f64>());
+            let column: Vec<f64> = (0..16).map(|row| wide[row * (n / 16) + at]).collect();
+            let (exact, size) = (reference::sum(&column), reference::norm_l1(&column));
             ensure!(
                 (f64::from(got) - exact).abs() <= size / f64::from(1 << 18),
                 "{n}, column {at}: {got}, not {exact}"
@@ -383,7 +340,7 @@ pub fn sums_of_f32_keep_their_bound(device: &Device) -> Outcome {
             ensure!(rounded(got, exact), "{n}: {got}, not {exact}");
         }
         let near_one: Vec<f32> = values.iter().map(|x| 1.0 + (x / 1.1e6 - 0.5) / n as f32).collect();
-        let exact = near_one.iter().map(|&x| f64::from(x)).product::<f64>();
+        let exact = reference::prod(&near_one.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>());
         let got = GpuArray::from_ndarray(device, &Array1::from(near_one))?.prod().get()?;
         ensure!(rounded(got, exact), "{n}: {got}, not {exact}");
     }
@@ -399,9 +356,9 @@ pub fn reduced_indices_beside_values(device: &Device) -> Outcome {
             let weighted = Array2::from_shape_fn((rows, columns), |(i, j)| x[(i, j)] - [i, j][with] as i64);
             for along in [0, 1] {
                 let got = (&a - index::<Ix2, Gpu>(Axis(with))).sum().axis(Axis(along)).eval()?;
-                ensure_eq!(got.to_ndarray()?, weighted.sum_axis(Axis(along)));
+                ensure_eq!(got.to_ndarray()?, weighted.map_axis(Axis(along), reference::sum));
             }
-            ensure_eq!((&a - index::<Ix2, Gpu>(Axis(with))).sum().get()?, weighted.sum());
+            ensure_eq!((&a - index::<Ix2, Gpu>(Axis(with))).sum().get()?, reference::sum(&weighted));
         }
     }
     Ok(())
@@ -415,24 +372,20 @@ pub fn columns_times_factors_of_their_rows(device: &Device) -> Outcome {
         let w = Array2::from_shape_fn((rows, 1), |(i, _)| (i % 13) as f32 - 6.0);
         let weighted = &x * &w;
         let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &w)?);
-        let of_columns = |view: ArrayViewD<'_, f32>, definition: fn(&[f32]) -> f32| define(&view, &[0], definition);
-        let least = |values: &[f32]| values.iter().copied().fold(f32::INFINITY, f32::min);
         let name = format!("{rows} x {columns}");
         // Sums of whole numbers are exact.
+        let sums = |view: ArrayView2<'_, f32>| reference::reduce_axes(&Sum::new(), view, &[Axis(0)]);
         let got = (&a * &b).sum().axis(Axis(0)).eval()?.to_ndarray()?.into_dyn();
-        ensure!(got == of_columns(weighted.view().into_dyn(), |values| values.iter().sum()), "{name}");
+        ensure!(got == sums(weighted.view())?, "{name}");
         let got = (&b * &a).min().axis(Axis(0)).eval()?.to_ndarray()?.into_dyn();
-        ensure!(got == of_columns(weighted.view().into_dyn(), least), "{name}");
-        let got = (&a * &b).argmax().axis(Axis(0)).eval()?.to_ndarray()?;
-        for (j, &place) in got.iter().enumerate() {
-            let column: Vec<f32> = weighted.column(j).to_vec();
-            ensure!(place == first_of(&column, |new, old| new > old), "{name}, column {j}");
-        }
+        ensure!(got == reference::reduce_axes(&Min::new(), &weighted, &[Axis(0)])?, "{name}");
+        let got = (&a * &b).argmax().axis(Axis(0)).eval()?.to_ndarray()?.into_dyn();
+        ensure!(got == reference::reduce_axes(&ArgMax::new(), &weighted, &[Axis(0)])?, "{name}");
         // Two factors and no matrix; columns that begin at no pack.
-        let got = (&b * &b).broadcast((rows, columns)).sum().axis(Axis(0)).eval()?.to_ndarray()?;
-        ensure!(got == (&w * &w).broadcast((rows, columns)).ok_or("shape")?.sum_axis(Axis(0)), "{name}");
-        let got = (a.slice(s![.., 1..])? * &b).sum().axis(Axis(0)).eval()?.to_ndarray()?;
-        ensure!(got == weighted.slice(s![.., 1..]).sum_axis(Axis(0)), "{name}, from column 1 on");
+        let got = (&b * &b).broadcast((rows, columns)).sum().axis(Axis(0)).eval()?.to_ndarray()?.into_dyn();
+        ensure!(got == sums((&w * &w).broadcast((rows, columns)).ok_or("shape")?)?, "{name}");
+        let got = (a.slice(s![.., 1..])? * &b).sum().axis(Axis(0)).eval()?.to_ndarray()?.into_dyn();
+        ensure!(got == sums(weighted.slice(s![.., 1..]))?, "{name}, from column 1 on");
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use gpu_algos::{
     },
     kernels::ReductionKernel,
     prelude::*,
+    reference,
 };
 use ndarray::{Array1, Array2, Axis, Ix0, Ix1};
 use testkit::{Outcome, Rng, Test, ensure_eq, rng, tests};
@@ -40,7 +41,7 @@ fn matrix(device: &Device, rng: &mut Rng) -> Array2<f32> {
 }
 
 fn column_sums(x: &Array2<f32>) -> Array1<f32> {
-    x.sum_axis(Axis(0))
+    x.map_axis(Axis(0), reference::sum)
 }
 
 pub fn a_captured_reduction_is_replayed_on_another_stream(device: &Device) -> Outcome {
@@ -73,10 +74,10 @@ pub fn a_captured_reduction_is_replayed_on_another_stream(device: &Device) -> Ou
             results.push((on_device.sum().eval()?, on_device.sum().axis(Axis(0)).eval()?));
         }
         other.synchronize()?;
-        ensure_eq!((round, total.get()?), (round, values.sum()));
+        ensure_eq!((round, total.get()?), (round, reference::sum(&values)));
         ensure_eq!(columns.to_ndarray()?, column_sums(&values));
         for (total, columns) in results {
-            ensure_eq!((round, total.get()?), (round, busy.sum()));
+            ensure_eq!((round, total.get()?), (round, reference::sum(&busy)));
             ensure_eq!(columns.to_ndarray()?, column_sums(&busy));
         }
     }
@@ -96,7 +97,7 @@ fn many_reductions(stream: &Stream, seed: u64) -> Outcome {
             results.push((which, x.sum().eval()?, x.sum().axis(Axis(0)).eval()?));
         }
         for (which, total, columns) in results {
-            ensure_eq!(total.get()?, inputs[which].sum());
+            ensure_eq!(total.get()?, reference::sum(&inputs[which]));
             ensure_eq!(columns.to_ndarray()?, column_sums(&inputs[which]));
         }
     }
@@ -134,26 +135,22 @@ pub fn what_one_reduction_leaves_is_no_other_s(device: &Device) -> Outcome {
     let (dx, dbytes) = (GpuArray::from_ndarray(&stream, &x)?, GpuArray::from_ndarray(&stream, &bytes)?);
     let (dwords, ddoubles) = (GpuArray::from_ndarray(&stream, &words)?, GpuArray::from_ndarray(&stream, &doubles)?);
     let last = ReductionKernel::<i64>::new("const long *x", "-1", "b < 0 ? a : b", "x[i]")?;
-    let least = bytes.iter().copied().min().ok_or("empty")?;
-    let greatest_at =
-        words.iter().enumerate().max_by_key(|&(i, &word)| (word, -(i as i64))).map_or(-1, |(i, _)| i as i64);
-    let squares: f64 = doubles.iter().map(|x| x * x).sum();
     let last_word = words.iter().rev().copied().find(|&word| word >= 0).unwrap_or(-1);
     let checks: [&dyn Fn() -> Outcome; 11] = [
-        &|| same("sum", dx.sum().get()?, x.sum()),
+        &|| same("sum", dx.sum().get()?, reference::sum(&x)),
         &|| same("sums of columns", dx.sum().axis(Axis(0)).eval()?.to_ndarray()?, column_sums(&x)),
-        &|| same("sum of bytes", dbytes.sum().get()?, bytes.iter().map(|&byte| u64::from(byte)).sum()),
+        &|| same("sum of bytes", dbytes.sum().get()?, reference::sum(&bytes)),
         &|| same("all of bytes", (dbytes.all().get()?, dbytes.any().get()?), (true, true)),
-        &|| same("least byte", dbytes.min().get()?, least),
-        &|| same("place", dwords.argmax().get()?, greatest_at),
-        &|| same("mean", ddoubles.mean().get()?, doubles.sum() / doubles.len() as f64),
+        &|| same("least byte", dbytes.min().get()?, reference::min(&bytes)?),
+        &|| same("place", dwords.argmax().get()?, reference::argmax(&words)?),
+        &|| same("mean", ddoubles.mean().get()?, reference::mean(&doubles)),
         &|| {
-            let var = doubles.var(1.0);
+            let var = reference::var(&doubles, 1);
             same("variance", (ddoubles.var(1).get()? / var - 1.0).abs() < 1e-12, true)
         },
-        &|| same("norm", ddoubles.norm_l2().get()?, squares.sqrt()),
+        &|| same("norm", ddoubles.norm_l2().get()?, reference::norm_l2(&doubles)),
         &|| {
-            let want = doubles.map_axis(Axis(0), |column| column.iter().filter(|&&x| x != 0.0).count() as i64);
+            let want = doubles.map_axis(Axis(0), reference::count);
             same("counts of columns", ddoubles.count().axis(Axis(0)).eval()?.to_ndarray()?, want)
         },
         &|| {
@@ -193,7 +190,7 @@ pub fn arrays_and_targets_of_three_streams(device: &Device) -> Outcome {
         // The array goes, and its memory may come back as another's, before anyone has waited.
         drop(made);
         let other = GpuArray::<f32, _>::full(&home, on_device.len(), 99.0)?;
-        ensure_eq!((total.get()?, own.get()?), (2.0 * x.sum(), 2.0 * x.sum()));
+        ensure_eq!((total.get()?, own.get()?), (2.0 * reference::sum(&x), 2.0 * reference::sum(&x)));
         ensure_eq!(target.to_ndarray()?, column_sums(&x) * 2.0);
         ensure_eq!(other.min_max().get()?, (99.0, 99.0));
     }

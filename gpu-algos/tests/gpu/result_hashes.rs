@@ -1,9 +1,11 @@
-//! Results that round, to the bit: hashes of sums and scans of floats, which other tests hold to bounds only.
+//! Results to the bit: hashes of sums and scans of floats, which other tests hold to bounds only, and of one case or two of each other family of primitives
+//! (`result_hashes_families.rs`).
 //!
 //! The order of additions depends on a device's architecture and its number of multiprocessors; `result_hashes.txt` has the lines of some. They are of
 //! the kernels before these were parted into the pieces of `gpu_algos::block`, which has changed no bit. Newer are the lines of sums of f32 that have
 //! been carried in f64 since, those of many values (`reduce/policy.rs`), of four variances of f64, whose formula has become the host's, and of two along an
-//! outer axis, where fewer threads stand side by side (`reduce/plan.rs`). Who changes a bit on purpose replaces its lines by those that the test prints.
+//! outer axis, where fewer threads stand side by side (`reduce/plan.rs`). The lines of the other families have the word `family`. Who
+//! changes a bit on purpose replaces its lines by those that the test prints.
 
 use gpu_algos::{
     gpu_array::{Element, GpuArray, gpu_driver::Device},
@@ -12,7 +14,12 @@ use gpu_algos::{
 use ndarray::{Array1, Axis, Dimension, IxDyn};
 use testkit::{Outcome, Test, tests};
 
-pub const TESTS: &[Test<Device>] = tests![bits_are_those_on_record];
+use crate::result_hashes_families;
+
+pub const TESTS: &[Test<Device>] = tests![bits_are_those_on_record, bits_of_each_family_are_those_on_record];
+
+/// The word before the lines of `result_hashes_families.rs`.
+const FAMILY: &str = "family";
 
 const RECORD: &str = include_str!("result_hashes.txt");
 
@@ -35,14 +42,25 @@ fn kind(device: &Device) -> Result<String, Failure> {
 }
 
 fn bits_are_those_on_record(device: &Device) -> Outcome {
-    let kind = kind(device)?;
     let mut got = lines_f32(device)?;
     // Where kernels compile slowly one type is enough: both take the same texts.
     if !device.is_emulated() {
         got.extend(lines_f64(device)?);
     }
+    compare(device, got, |line| !line.starts_with(FAMILY))
+}
+
+fn bits_of_each_family_are_those_on_record(device: &Device) -> Outcome {
+    let lines = result_hashes_families::lines(device)?;
+    compare(device, lines.into_iter().map(|line| format!("{FAMILY} {line}")).collect(), |line| line.starts_with(FAMILY))
+}
+
+/// Compares lines with those on record that are of such devices and that `is_of_test` accepts.
+fn compare(device: &Device, got: Vec<String>, is_of_test: impl Fn(&str) -> bool) -> Outcome {
+    let kind = kind(device)?;
     let got: Vec<String> = got.into_iter().map(|line| format!("{kind} {line}")).collect();
-    let want: Vec<&str> = RECORD.lines().filter(|line| line.starts_with(&kind)).collect();
+    let of_kind = |line: &&str| line.strip_prefix(&kind).is_some_and(|line| is_of_test(line.trim_start()));
+    let want: Vec<&str> = RECORD.lines().filter(of_kind).collect();
     if got == want {
         return Ok(());
     }
@@ -56,7 +74,7 @@ fn bits_are_those_on_record(device: &Device) -> Outcome {
 }
 
 /// A number of 24 bits between -0.5 and 0.5.
-fn element(i: usize) -> f64 {
+pub fn element(i: usize) -> f64 {
     f64::from((i as u32).wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5
 }
 

@@ -1,4 +1,4 @@
-//! Scans against definitions in plain loops.
+//! Scans against the reference.
 
 use gpu_algos::{
     AlgoError,
@@ -8,9 +8,11 @@ use gpu_algos::{
         expression::{Gpu, index, take},
         gpu_driver::{Device, Stream},
     },
+    operators::{Cumulative, Max, ScanKind, Sum},
     prelude::*,
+    reference,
 };
-use ndarray::{Array1, Array2, Axis, Ix1, Ix2, Ix3, s};
+use ndarray::{Array, Array1, Array2, ArrayView, Axis, Dimension, Ix1, Ix2, Ix3, s};
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, lengths_around, rng, same, tests};
 
 use crate::layouts::{base, of_gpu};
@@ -34,31 +36,42 @@ pub const TESTS: &[Test<Device>] = tests![
     many_lines_and_wide_rows,
 ];
 
-/// A scan by its definition: from each head on.
-pub fn define<T: Copy>(
-    x: &[T],
-    heads: &[bool],
-    identity: T,
-    join: impl Fn(T, T) -> T,
-    exclusive: bool,
-    reverse: bool,
-) -> Vec<T> {
-    let mut out = x.to_vec();
-    let mut so_far = identity;
-    for step in 0..x.len() {
-        let i = if reverse { x.len() - 1 - step } else { step };
-        if step == 0 || heads[i] {
-            so_far = identity;
-        }
-        let next = join(so_far, x[i]);
-        out[i] = if exclusive { so_far } else { next };
-        so_far = next;
-    }
-    out
+/// The kind of a scan for the reference.
+pub fn kind(exclusive: bool, reverse: bool) -> ScanKind {
+    let kind = if exclusive { ScanKind::EXCLUSIVE } else { ScanKind::INCLUSIVE };
+    if reverse { kind.reversed() } else { kind }
 }
 
-fn sums(x: &[f32], exclusive: bool, reverse: bool) -> Vec<f32> {
-    define(x, &vec![false; x.len()], 0.0, |a, b| a + b, exclusive, reverse)
+/// The reference of a scan with segments as they are on a device: a flag begins a segment of the walk, so that in C order a segment of a reversed walk
+/// ends there, and the element behind the flag begins another.
+pub fn segmented<'x, 'f, O: Cumulative<Value: 'x, Output: Default>, D: Dimension>(
+    op: &O,
+    x: impl Into<ArrayView<'x, O::Value, D>>,
+    flags: impl Into<ArrayView<'f, bool, D>>,
+    axis: Axis,
+    (exclusive, reverse): (bool, bool),
+) -> Result<Array<O::Output, D>, AlgoError> {
+    let flags = flags.into();
+    let mut heads = flags.to_owned();
+    if reverse && !heads.is_empty() {
+        heads.slice_axis_mut(axis, (1..).into()).assign(&flags.slice_axis(axis, (..-1).into()));
+    }
+    reference::segmented_scan(op, x, &heads, axis, kind(exclusive, reverse))
+}
+
+/// Sums along an axis by the reference. Those of whole numbers are exact in any order.
+fn sums_along<'x, D: Dimension>(
+    x: impl Into<ArrayView<'x, f32, D>>,
+    axis: usize,
+    exclusive: bool,
+    reverse: bool,
+) -> Result<Array<f32, D>, AlgoError> {
+    reference::scan(&Sum::new(), x, Axis(axis), kind(exclusive, reverse))
+}
+
+/// [`sums_along`] of a line.
+fn sums(x: &[f32], exclusive: bool, reverse: bool) -> Result<Vec<f32>, AlgoError> {
+    Ok(sums_along(x, 0, exclusive, reverse)?.to_vec())
 }
 
 pub fn lines_of_awkward_lengths(device: &Device) -> Outcome {
@@ -73,7 +86,7 @@ pub fn lines_of_awkward_lengths(device: &Device) -> Outcome {
             let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
             let x = x.slice(s![from..])?;
             for (exclusive, reverse) in [(false, false), (true, false), (false, true), (true, true)] {
-                let want = sums(&values[from..], exclusive, reverse);
+                let want = sums(&values[from..], exclusive, reverse)?;
                 let mut scan = x.cumsum();
                 if exclusive {
                     scan = scan.exclusive();
@@ -95,8 +108,8 @@ pub fn lines_of_awkward_lengths(device: &Device) -> Outcome {
     let n = 128 * 2048 + 5000;
     let values = rng.whole_numbers(n);
     let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
-    same(&x.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
-    same(&x.cumsum().exclusive().reverse().eval()?.to_ndarray()?.to_vec(), &sums(&values, true, true), "")?;
+    same(&x.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&values, false, false)?, "")?;
+    same(&x.cumsum().exclusive().reverse().eval()?.to_ndarray()?.to_vec(), &sums(&values, true, true)?, "")?;
     Ok(())
 }
 
@@ -110,11 +123,7 @@ pub fn any_axis_of_any_layout(device: &Device) -> Outcome {
             let host = layout.of_host(values.view()).into_dimensionality::<Ix3>()?;
             let reverse = number % 2 == 1;
             for axis in 0..3 {
-                let mut want = host.to_owned();
-                for mut lane in want.lanes_mut(Axis(axis)) {
-                    let line = sums(&lane.to_vec(), false, reverse);
-                    lane.iter_mut().zip(line).for_each(|(x, y)| *x = y);
-                }
+                let want = sums_along(host, axis, false, reverse)?;
                 let scan = view.cumsum().axis(Axis(axis));
                 let got = if reverse { scan.reverse().eval()? } else { scan.eval()? };
                 ensure!(got.to_ndarray()? == want, "{shape:?}, {name}, axis {axis}");
@@ -126,7 +135,7 @@ pub fn any_axis_of_any_layout(device: &Device) -> Outcome {
                 ensure!(target.to_ndarray()?.permuted_axes((2, 1, 0)) == want, "into other strides");
             }
             let flat: Vec<f32> = host.iter().copied().collect();
-            same(&view.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&flat, false, false), "")?;
+            same(&view.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&flat, false, false)?, "")?;
         }
     }
     // A value for each line, by broadcasting.
@@ -147,11 +156,7 @@ pub fn rows_down_columns(device: &Device) -> Outcome {
         for from in [0, 1] {
             let part = values.slice(s![.., from..from + columns]);
             for (exclusive, reverse) in [(false, false), (true, true)] {
-                let mut want = part.to_owned();
-                for mut lane in want.lanes_mut(Axis(0)) {
-                    let line = sums(&lane.to_vec(), exclusive, reverse);
-                    lane.iter_mut().zip(line).for_each(|(x, y)| *x = y);
-                }
+                let want = sums_along(part, 0, exclusive, reverse)?;
                 let view = x.slice(s![.., from..from + columns])?;
                 let mut scan = view.cumsum().axis(Axis(0));
                 if exclusive {
@@ -164,15 +169,12 @@ pub fn rows_down_columns(device: &Device) -> Outcome {
             }
         }
         let wide = x.view().cast::<i32>().cumsum().axis(Axis(0)).eval()?.to_ndarray()?;
-        let mut want = values.mapv(|x| x as i64);
-        want.accumulate_axis_inplace(Axis(0), |&earlier, x| *x += earlier);
-        ensure!(wide == want, "integers: {rows} x {columns}");
+        ensure!(wide == reference::cumsum(&values.mapv(|x| x as i32), Axis(0))?, "integers: {rows} x {columns}");
     }
     // Columns of columns, and rows that lie like columns.
     let values = Array1::from(rng.whole_numbers(6 * 70 * 40)).into_shape_with_order((6, 70, 40))?;
     let x = GpuArray::from_ndarray(device, &values)?;
-    let mut want = values.clone();
-    want.accumulate_axis_inplace(Axis(1), |&earlier, x| *x += earlier);
+    let want = sums_along(&values, 1, false, false)?;
     ensure!(x.cumsum().axis(Axis(1)).eval()?.to_ndarray()? == want, "middle axis");
     let turned = x.permuted_axes((2, 1, 0))?.cumsum().axis(Axis(1)).eval()?.to_ndarray()?;
     ensure!(turned == want.permuted_axes((2, 1, 0)), "middle axis of a turned array");
@@ -196,19 +198,17 @@ pub fn segments_begin_anywhere(device: &Device) -> Outcome {
         for (exclusive, reverse) in [(false, false), (true, true)] {
             let scan = x.cumsum().segments(&heads);
             let got = if exclusive { scan.exclusive().reverse().eval()? } else { scan.eval()? };
-            let want = define(&values, &flags, 0.0, |a, b| a + b, exclusive, reverse);
-            same(&got.to_ndarray()?.to_vec(), &want, format!("{:?}", flags.iter().position(|&flag| flag)))?;
+            let want = segmented(&Sum::new(), &values, &flags, Axis(0), (exclusive, reverse))?;
+            same(&got.to_ndarray()?.to_vec(), &want.to_vec(), format!("{:?}", flags.iter().position(|&flag| flag)))?;
         }
     }
     // Lines begin segments too.
     let table = x.reshape((50, 100))?;
-    let flags: Vec<bool> = (0..n).map(|i| i % 130 == 0).collect();
-    let heads = GpuArray::from_ndarray(device, &Array1::from(flags.clone()))?;
-    let heads = heads.reshape((50, 100))?;
+    let flags = Array2::from_shape_fn((50, 100), |(i, j)| (100 * i + j) % 130 == 0);
+    let heads = GpuArray::from_ndarray(device, &flags)?;
     let got = table.cummax().axis(Axis(1)).segments(&heads).eval()?.to_ndarray()?;
-    let both: Vec<bool> = (0..n).map(|i| flags[i] || i % 100 == 0).collect();
-    let want = define(&values, &both, f32::NEG_INFINITY, f32::max, false, false);
-    ensure_eq!(got.into_iter().collect::<Vec<_>>(), want);
+    let values = Array2::from_shape_vec((50, 100), values)?;
+    ensure_eq!(got, segmented(&Max::new(), &values, &flags, Axis(1), (false, false))?);
     Ok(())
 }
 
@@ -223,22 +223,15 @@ pub fn keys_that_repeat(device: &Device) -> Outcome {
             }
             keys.truncate(n);
             let values = rng.whole_numbers(n);
-            let heads: Vec<bool> = (0..n).map(|i| i == 0 || keys[i] != keys[i - 1]).collect();
-            let behind: Vec<bool> = (0..n).map(|i| i + 1 == n || keys[i] != keys[i + 1]).collect();
             let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
-            let k = GpuArray::from_ndarray(device, &Array1::from(keys))?;
-            let want = define(&values, &heads, 0.0, |a, b| a + b, true, false);
-            same(
-                &x.cumsum().by_key(&k).exclusive().eval()?.to_ndarray()?.to_vec(),
-                &want,
-                format!("{n}, runs to {most}"),
-            )?;
-            let want = define(&values, &behind, 0.0, |a, b| a + b, false, true);
-            same(
-                &x.cumsum().by_key(&k).reverse().eval()?.to_ndarray()?.to_vec(),
-                &want,
-                format!("{n}, runs to {most}"),
-            )?;
+            let k = GpuArray::from_ndarray(device, &Array1::from(keys.clone()))?;
+            let define = |exclusive, reverse| {
+                reference::scan_by_key(&Sum::new(), &values, &keys, Axis(0), kind(exclusive, reverse))
+            };
+            let got = x.cumsum().by_key(&k).exclusive().eval()?.to_ndarray()?;
+            same(&got.to_vec(), &define(true, false)?.to_vec(), format!("{n}, runs to {most}"))?;
+            let got = x.cumsum().by_key(&k).reverse().eval()?.to_ndarray()?;
+            same(&got.to_vec(), &define(false, true)?.to_vec(), format!("{n}, runs to {most}"))?;
         }
     }
     Ok(())
@@ -248,20 +241,14 @@ pub fn scanned_types_and_nan(device: &Device) -> Outcome {
     let n = 3000;
     let bytes = Array1::from_shape_fn(n, |i| (i * 37 % 256) as u8);
     let x = GpuArray::from_ndarray(device, &bytes)?;
-    let mut sum = 0u64;
-    let want: Vec<u64> = bytes.iter().map(|&x| (sum += u64::from(x), sum).1).collect();
-    ensure_eq!(x.cumsum().eval()?.to_ndarray()?.to_vec(), want);
-    let mut most = 0;
-    let want: Vec<u8> = bytes.iter().map(|&x| (most = x.max(most), most).1).collect();
-    ensure_eq!(x.cummax().eval()?.to_ndarray()?.to_vec(), want);
-    let flags = GpuArray::from_ndarray(device, &bytes.mapv(|x| x > 100))?;
-    let mut count = 0i64;
-    let want: Vec<i64> = bytes.iter().map(|&x| (count += i64::from(x > 100), count).1).collect();
-    ensure_eq!(flags.cumsum().eval()?.to_ndarray()?.to_vec(), want);
-    let wrapping = GpuArray::from_ndarray(device, &Array1::from_elem(n, i64::MAX / 3))?;
-    let mut sum = 0i64;
-    let want: Vec<i64> = (0..n).map(|_| (sum = sum.wrapping_add(i64::MAX / 3), sum).1).collect();
-    ensure_eq!(wrapping.cumsum().eval()?.to_ndarray()?.to_vec(), want);
+    ensure_eq!(x.cumsum().eval()?.to_ndarray()?, reference::cumsum(&bytes, Axis(0))?);
+    ensure_eq!(x.cummax().eval()?.to_ndarray()?, reference::cummax(&bytes, Axis(0))?);
+    let flags = bytes.mapv(|x| x > 100);
+    let on_device = GpuArray::from_ndarray(device, &flags)?;
+    ensure_eq!(on_device.cumsum().eval()?.to_ndarray()?, reference::cumsum(&flags, Axis(0))?);
+    let large = Array1::from_elem(n, i64::MAX / 3);
+    let wrapping = GpuArray::from_ndarray(device, &large)?;
+    ensure_eq!(wrapping.cumsum().eval()?.to_ndarray()?, reference::cumsum(&large, Axis(0))?);
 
     let mut values = Array1::from_shape_fn(n, |i| ((i * 31) % 97) as f64);
     values[1500] = f64::NAN;
@@ -270,10 +257,9 @@ pub fn scanned_types_and_nan(device: &Device) -> Outcome {
         let got = got.to_ndarray()?;
         ensure!(got.iter().enumerate().all(|(i, x)| x.is_nan() == (i >= 1500)));
     }
-    let got = x.nancumsum().eval()?.to_ndarray()?;
-    let mut sum = 0.0;
-    let want: Vec<f64> = values.iter().map(|&x| (sum += if x.is_nan() { 0.0 } else { x }, sum).1).collect();
-    ensure_eq!(got.to_vec(), want);
+    ensure_eq!(x.nancumsum().eval()?.to_ndarray()?, reference::nancumsum(&values, Axis(0))?);
+    ensure_eq!(x.nancummax().eval()?.to_ndarray()?, reference::nancummax(&values, Axis(0))?);
+    ensure_eq!(x.nancummin().eval()?.to_ndarray()?, reference::nancummin(&values, Axis(0))?);
     let got = x.nancummin().reverse().eval()?.to_ndarray()?;
     ensure!(got.iter().all(|x| !x.is_nan()));
     let powers = GpuArray::from_ndarray(device, &Array1::from_elem(60, 2i32))?;
@@ -293,24 +279,20 @@ pub fn maps_in_front_and_behind(device: &Device) -> Outcome {
     let x = GpuArray::from_ndarray(device, &Array1::from(a.clone()))?;
     let y = GpuArray::from_ndarray(device, &Array1::from(b.clone()))?;
     let products: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a * b + 1.0).collect();
-    let want: Vec<i32> = sums(&products, true, false).iter().zip(&b).map(|(s, b)| (s * 2.0 + b) as i32).collect();
+    let want: Vec<i32> = sums(&products, true, false)?.iter().zip(&b).map(|(s, b)| (s * 2.0 + b) as i32).collect();
     let got = (&x * &y + 1.0).cumsum().exclusive().map(|sum| (sum * 2.0 + &y).cast::<i32>()).eval()?;
     ensure_eq!(got.to_ndarray()?.to_vec(), want);
     // Twice, along an axis, and of the result alone.
     let table = x.reshape((rows, columns))?;
     let got = table.cumsum().axis(Axis(1)).map(|sum| sum.clone() * sum).map(|square| square + 1.0).eval()?;
-    let got = got.to_ndarray()?;
-    for row in 0..rows {
-        let want: Vec<f32> =
-            sums(&a[row * columns..(row + 1) * columns], false, false).iter().map(|s| s * s + 1.0).collect();
-        ensure_eq!(got.row(row).to_vec(), want);
-    }
+    let want = sums_along(&Array2::from_shape_vec((rows, columns), a.clone())?, 1, false, false)?;
+    ensure_eq!(got.to_ndarray()?, want.mapv(|s| s * s + 1.0));
     // A subset by indices.
     let indices: Vec<i64> = (0..3000).map(|_| rng.below(n) as i64).collect();
     let chosen: Vec<f32> = indices.iter().map(|&i| a[i as usize]).collect();
     let i = GpuArray::from_ndarray(device, &Array1::from(indices))?;
     let got = take(&x, &i, Outside::Wrap).cumsum().eval()?;
-    same(&got.to_ndarray()?.to_vec(), &sums(&chosen, false, false), "")?;
+    same(&got.to_ndarray()?.to_vec(), &sums(&chosen, false, false)?, "")?;
     Ok(())
 }
 
@@ -322,9 +304,9 @@ pub fn scanned_indices_beside_values(device: &Device) -> Outcome {
         let x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
         let weighted = || &x - index::<Ix1, Gpu>(Axis(0)) * 3;
         let with_index: Vec<i64> = (0..).zip(&values).map(|(i, x)| x - 3 * i).collect();
-        let define = |reverse| define(&with_index, &vec![false; n], 0, |a, b| a + b, false, reverse);
-        same(&weighted().cumsum().eval()?.to_ndarray()?.to_vec(), &define(false), n)?;
-        same(&weighted().cumsum().reverse().eval()?.to_ndarray()?.to_vec(), &define(true), n)?;
+        let define = |reverse| reference::scan(&Sum::new(), &with_index, Axis(0), kind(false, reverse));
+        same(&weighted().cumsum().eval()?.to_ndarray()?.to_vec(), &define(false)?.to_vec(), n)?;
+        same(&weighted().cumsum().reverse().eval()?.to_ndarray()?.to_vec(), &define(true)?.to_vec(), n)?;
     }
     Ok(())
 }
@@ -335,20 +317,15 @@ pub fn scans_in_place(device: &Device) -> Outcome {
         let values = rng.whole_numbers(n);
         let mut x = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
         x.cumsum_in_place().run()?;
-        same(&x.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
+        same(&x.to_ndarray()?.to_vec(), &sums(&values, false, false)?, "")?;
         x.copy_from_ndarray(&Array1::from(values.clone()))?;
         x.slice_mut(s![..;-1])?.cumsum_in_place().exclusive().run()?;
-        same(&x.to_ndarray()?.to_vec(), &sums(&values, true, true), "")?;
+        same(&x.to_ndarray()?.to_vec(), &sums(&values, true, true)?, "")?;
     }
-    let values = rng.whole_numbers(40 * 50);
-    let mut x = GpuArray::from_ndarray(device, &Array2::from_shape_vec((40, 50), values.clone())?)?;
+    let values = Array2::from_shape_vec((40, 50), rng.whole_numbers(40 * 50))?;
+    let mut x = GpuArray::from_ndarray(device, &values)?;
     x.view_mut().cummax_in_place().axis(Axis(0)).reverse().run()?;
-    let got = x.to_ndarray()?;
-    for column in 0..50 {
-        let line: Vec<f32> = (0..40).map(|row| values[row * 50 + column]).collect();
-        let want = define(&line, &[false; 40], f32::NEG_INFINITY, f32::max, false, true);
-        ensure_eq!(got.column(column).to_vec(), want);
-    }
+    ensure_eq!(x.to_ndarray()?, reference::scan(&Max::new(), &values, Axis(0), kind(false, true))?);
     Ok(())
 }
 
@@ -389,8 +366,8 @@ pub fn a_captured_scan_is_replayed_on_another_stream(device: &Device) -> Outcome
         let beside = x.cumsum().reverse().eval()?;
         other.synchronize()?;
         stream.synchronize()?;
-        same(&sums_of_x.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
-        same(&beside.to_ndarray()?.to_vec(), &sums(&values, false, true), "")?;
+        same(&sums_of_x.to_ndarray()?.to_vec(), &sums(&values, false, false)?, "")?;
+        same(&beside.to_ndarray()?.to_vec(), &sums(&values, false, true)?, "")?;
     }
     Ok(())
 }
@@ -403,10 +380,10 @@ pub fn what_a_scan_leaves_is_no_other_s(device: &Device) -> Outcome {
         for n in [7000, 30_000, 2500] {
             let values = rng.whole_numbers(n + round);
             let x = GpuArray::from_ndarray(&stream, &Array1::from(values.clone()))?;
-            let total: f32 = values.iter().sum();
+            let total = reference::sum(&values);
             ensure_eq!(x.sum().get()?, total);
-            same(&x.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&values, false, false), "")?;
-            let wide: Vec<f64> = sums(&values, true, false).iter().map(|&x| f64::from(x)).collect();
+            same(&x.cumsum().eval()?.to_ndarray()?.to_vec(), &sums(&values, false, false)?, "")?;
+            let wide: Vec<f64> = sums(&values, true, false)?.iter().map(|&x| f64::from(x)).collect();
             ensure_eq!(x.view().cast::<f64>().cumsum().exclusive().eval()?.to_ndarray()?.to_vec(), wide);
             ensure_eq!(x.sum().get()?, total);
         }
@@ -463,7 +440,7 @@ pub fn many_values(device: &Device) -> Outcome {
             scan.write_into(target.slice_mut(s![from..from + n])?)?;
             let got = target.to_ndarray()?.to_vec();
             let what = format!("{n} from {from}, {exclusive}, {reverse}");
-            same(&got[from..from + n], &sums(values, exclusive, reverse), &what)?;
+            same(&got[from..from + n], &sums(values, exclusive, reverse)?, &what)?;
             ensure!(got[..from].iter().chain(&got[from + n..]).all(|&x| x == 0.5), "{what}: beside the target");
         }
     }
@@ -478,16 +455,14 @@ fn many_of_other_types(device: &Device, values: &[f32]) -> Outcome {
     let n = values.len() - 3;
     let wide: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
     let y = GpuArray::from_ndarray(device, &Array1::from(wide.clone()))?;
-    let want = define(&wide, &vec![false; n + 3], 0.0, |a, b| a + b, false, false);
-    same(&y.cumsum().eval()?.to_ndarray()?.to_vec(), &want, "f64")?;
+    same(&y.cumsum().eval()?.to_ndarray()?.to_vec(), &reference::cumsum(&wide, Axis(0))?.to_vec(), "f64")?;
     let whole: Vec<i32> = values.iter().map(|&x| x as i32).collect();
     let z = GpuArray::from_ndarray(device, &Array1::from(whole.clone()))?;
     let placed: Vec<i64> = (0..).zip(&whole).map(|(i, &x)| i64::from(x) + i % 5).collect();
-    let want: Vec<i64> = define(&placed, &vec![false; n + 3], 0, |a, b| a + b, true, false);
-    let want: Vec<i64> = want.iter().map(|x| 3 * x + 1).collect();
+    let want = reference::scan(&Sum::new(), &placed, Axis(0), kind(true, false))?.mapv(|x| 3 * x + 1);
     let places = index::<Ix1, _>(Axis(0)).broadcast(n + 3) % 5i64;
     let got = (z.cast::<i64>() + places).cumsum().exclusive().map(|sum| sum * 3i64 + 1i64).eval()?;
-    same(&got.to_ndarray()?.to_vec(), &want, "places")?;
+    same(&got.to_ndarray()?.to_vec(), &want.to_vec(), "places")?;
     // On two streams.
     let mut x = GpuArray::from_ndarray(device, &Array1::from(values.to_vec()))?;
     let stream = Stream::new(device)?;
@@ -495,7 +470,7 @@ fn many_of_other_types(device: &Device, values: &[f32]) -> Outcome {
     sum.cumsum_in_place().run()?;
     x.cumsum_in_place().run()?;
     ensure!(sum.to_ndarray()? == x.to_ndarray()?, "in place");
-    same(&x.to_ndarray()?.to_vec(), &sums(values, false, false), "in place")
+    same(&x.to_ndarray()?.to_vec(), &sums(values, false, false)?, "in place")
 }
 
 pub fn many_values_in_segments(device: &Device) -> Outcome {
@@ -525,15 +500,13 @@ pub fn many_values_in_segments(device: &Device) -> Outcome {
         let scan = if reverse { scan.reverse() } else { scan };
         let scan = if exclusive { scan.exclusive() } else { scan };
         scan.write_into(target.slice_mut(s![from..from + n])?)?;
-        let want = define(values, flags, 0.0, |a, b| a + b, exclusive, reverse);
+        let want = segmented(&Sum::new(), values, flags, Axis(0), (exclusive, reverse))?.to_vec();
         same(&target.to_ndarray()?.to_vec()[from..from + n], &want, format!("flags, {what}"))?;
 
         // The same as keys: a new one at each flag.
         let mut key = 0u32;
         let keys: Vec<u32> = flags.iter().map(|&flag| (key = key.wrapping_add(u32::from(flag)), key).1).collect();
-        let edges: Vec<bool> = (0..n)
-            .map(|i| if reverse { i + 1 == n || keys[i] != keys[i + 1] } else { i == 0 || keys[i] != keys[i - 1] })
-            .collect();
+        let want = reference::scan_by_key(&Sum::new(), values, &keys, Axis(0), kind(exclusive, reverse))?.to_vec();
         let mut shifted = vec![7; from];
         shifted.extend(&keys);
         let keys = GpuArray::from_ndarray(device, &Array1::from(shifted))?;
@@ -542,7 +515,6 @@ pub fn many_values_in_segments(device: &Device) -> Outcome {
         let scan = if reverse { scan.reverse() } else { scan };
         let scan = if exclusive { scan.exclusive() } else { scan };
         scan.write_into(target.slice_mut(s![from..from + n])?)?;
-        let want = define(values, &edges, 0.0, |a, b| a + b, exclusive, reverse);
         same(&target.to_ndarray()?.to_vec()[from..from + n], &want, format!("keys, {what}"))?;
     }
     Ok(())
@@ -560,11 +532,7 @@ pub fn many_lines_and_wide_rows(device: &Device) -> Outcome {
         let wide = GpuArray::from_ndarray(device, &values.mapv(f64::from))?;
         for axis in [0, 1] {
             for (exclusive, reverse) in [(rows % 2 == 0, false), (rows % 2 == 1, true)] {
-                let mut want = values.clone();
-                for mut lane in want.lanes_mut(Axis(axis)) {
-                    let line = sums(&lane.to_vec(), exclusive, reverse);
-                    lane.assign(&Array1::from(line));
-                }
+                let want = sums_along(&values, axis, exclusive, reverse)?;
                 let what = format!("{rows} x {columns}, axis {axis}, {exclusive}, {reverse}");
                 let scan = x.cumsum().axis(Axis(axis));
                 let scan = if reverse { scan.reverse() } else { scan };
@@ -588,11 +556,8 @@ pub fn many_lines_and_wide_rows(device: &Device) -> Outcome {
         }
         // With places, into every array of a stack.
         let places = index::<Ix2, _>(Axis(0)).broadcast((rows, columns)).cast::<f32>() % 3.0f32;
-        let mut want = values.clone();
-        for mut lane in want.lanes_mut(Axis(0)) {
-            let line: Vec<f32> = lane.iter().enumerate().map(|(i, &x)| x + (i % 3) as f32).collect();
-            lane.assign(&Array1::from(sums(&line, false, false)));
-        }
+        let placed = Array2::from_shape_fn((rows, columns), |(i, j)| values[(i, j)] + (i % 3) as f32);
+        let want = sums_along(&placed, 0, false, false)?;
         // The first operand shares its memory with the states, also if it is not read from memory.
         for sum in [&x + &places, &places + &x] {
             let got = sum.cumsum().axis(Axis(0)).eval()?.to_ndarray()?;

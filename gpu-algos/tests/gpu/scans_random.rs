@@ -1,4 +1,4 @@
-//! Random scans of random layouts, against a definition in a plain loop.
+//! Random scans of random layouts, against the reference.
 
 use gpu_algos::{
     Scan,
@@ -7,6 +7,7 @@ use gpu_algos::{
         expression::{self, Expr, Host},
         gpu_driver::Device,
     },
+    operators::{Cumulative, Max, Sum},
     prelude::*,
     reduce::ReduceBackend,
 };
@@ -15,7 +16,7 @@ use testkit::{Layout, Outcome, Rng, Test, ensure, rng, tests};
 
 use crate::{
     layouts::{base, of_gpu},
-    scans::define,
+    scans::segmented,
 };
 
 pub const TESTS: &[Test<Device>] = tests![random_sums_of_f32, random_extremes_of_u8];
@@ -60,33 +61,26 @@ impl Kind {
         })
     }
 
-    /// The definition.
-    fn on_host<T: Copy>(
+    /// The reference.
+    fn on_host<O: Cumulative<Output: Default>>(
         &self,
-        x: &ArrayD<T>,
+        op: &O,
+        x: &ArrayD<O::Value>,
         heads: &ArrayD<bool>,
-        identity: T,
-        combine: impl Fn(T, T) -> T,
-    ) -> ArrayD<T> {
-        let line = |x: &[T], heads: &[bool]| define(x, heads, identity, &combine, self.exclusive, self.reverse);
-        let Some(axis) = self.axis else {
-            let (x, heads): (Vec<T>, Vec<bool>) = (x.iter().copied().collect(), heads.iter().copied().collect());
-            return line(&x, &heads).into_iter().collect::<ndarray::Array1<T>>().into_dyn();
-        };
-        let mut out = x.clone();
-        for (mut lane, heads) in out.lanes_mut(axis).into_iter().zip(heads.lanes(axis)) {
-            let results = line(&lane.to_vec(), &heads.to_vec());
-            lane.iter_mut().zip(results).for_each(|(x, result)| *x = result);
+    ) -> gpu_algos::Result<ArrayD<O::Output>> {
+        let kind = (self.exclusive, self.reverse);
+        match self.axis {
+            Some(axis) => segmented(op, x, heads, axis, kind),
+            None => Ok(segmented(op, &x.flatten(), &heads.flatten(), Axis(0), kind)?.into_dyn()),
         }
-        out
     }
 }
 
-fn check<T: Element>(
+fn check<T: Element + Default>(
     device: &Device,
     rng: &mut Rng,
     element: fn(&mut Rng) -> T,
-    (identity, combine): (T, fn(T, T) -> T),
+    op: &impl Cumulative<Value = T, Output = T>,
     scan: impl for<'v> Fn(&GpuView<'v, T, IxDyn>) -> Scan<'v, T, IxDyn>,
     scan_on_host: impl for<'v> Fn(&Expr<'v, T, IxDyn, Host>) -> Scan<'v, T, IxDyn, Ix1, Host>,
 ) -> Outcome {
@@ -111,7 +105,7 @@ fn check<T: Element>(
             (kind.on_device(scan(&view)), ArrayD::from_elem(host.raw_dim(), false))
         };
         let got = got.map_err(|error| format!("{context}: {error}"))?;
-        let want = kind.on_host(&host, &heads, identity, combine);
+        let want = kind.on_host(op, &host, &heads)?;
         ensure!(got == want, "{context}: got {got}, want {want}");
         let of_values = expression::host(layout.of_host(values.view()));
         let scanned = scan_on_host(&of_values);
@@ -124,16 +118,9 @@ fn check<T: Element>(
 
 pub fn random_sums_of_f32(device: &Device) -> Outcome {
     // Whole numbers, whose sums are exact in any order.
-    check(
-        device,
-        &mut rng(20_012),
-        |rng| rng.below(17) as f32 - 8.0,
-        (0.0, |a, b| a + b),
-        |x| x.cumsum(),
-        |x| x.cumsum(),
-    )
+    check(device, &mut rng(20_012), |rng| rng.below(17) as f32 - 8.0, &Sum::new(), |x| x.cumsum(), |x| x.cumsum())
 }
 
 pub fn random_extremes_of_u8(device: &Device) -> Outcome {
-    check(device, &mut rng(20_013), |rng| rng.below(256) as u8, (0, u8::max), |x| x.cummax(), |x| x.cummax())
+    check(device, &mut rng(20_013), |rng| rng.below(256) as u8, &Max::new(), |x| x.cummax(), |x| x.cummax())
 }

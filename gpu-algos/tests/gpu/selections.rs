@@ -7,6 +7,7 @@ use gpu_algos::{
         expression::{Expr, complex, index},
         gpu_driver::{Device, Stream},
     },
+    operators::Summand,
     prelude::*,
     reference,
 };
@@ -511,30 +512,29 @@ pub fn many_selected_around_tiles(device: &Device) -> Outcome {
         target.fill(-1.0)?;
         let mut count = GpuArray::<i64, _>::full(device, (), -1)?;
         a.select(a.ge(least)).write_into(target.slice_mut(s![3..])?, &mut count)?;
-        let want: Vec<f32> = x.iter().copied().filter(|&x| x >= least).collect();
+        let want = reference::copy_if(&x, |&x| x >= least);
         ensure_eq!(count.get()?, want.len() as i64);
         let got = target.to_ndarray()?.to_vec();
-        same(&got[3..3 + want.len()], &want, least)?;
+        same(&got[3..3 + want.len()], &want.to_vec(), least)?;
         ensure!(got[..3].iter().chain(&got[3 + want.len()..]).all(|&x| x == -1.0));
         let got = (&a + 1.0).select(a.ge(least)).eval()?.to_ndarray()?;
-        same(&got.to_vec(), &want.iter().map(|x| x + 1.0).collect::<Vec<_>>(), least)?;
+        same(&got.to_vec(), &want.mapv(|x| x + 1.0).to_vec(), least)?;
         target.fill(-1.0)?;
         a.partition(a.ge(least)).write_into(target.slice_mut(s![3..])?, &mut count)?;
-        let parted: Vec<f32> = want.iter().copied().chain(x.iter().copied().filter(|&x| x < least)).collect();
-        ensure_eq!(count.get()?, want.len() as i64);
+        let (parted, selected) = reference::partition(&x, |&x| x >= least);
+        ensure_eq!(count.get()?, selected as i64);
         let got = target.to_ndarray()?.to_vec();
-        same(&got[3..3 + parted.len()], &parted, least)?;
+        same(&got[3..3 + parted.len()], &parted.to_vec(), least)?;
         ensure!(got[..3].iter().chain(&got[3 + parted.len()..]).all(|&x| x == -1.0));
     }
     // Two arrays of which one says who is selected with a third; places.
     let b = GpuArray::from_ndarray(device, &x.iter().map(|x| *x as f64 * 0.5).collect::<Array1<f64>>())?;
     let got = (&b * 2.0 + &a).select(a.gt(300.0) & b.lt(400.0)).eval()?.to_ndarray()?;
-    let want: Vec<f64> = x.iter().filter(|&&x| x > 300.0 && x < 800.0).map(|&x| 2.0 * x as f64).collect();
-    same(&got.to_vec(), &want, "two arrays")?;
+    let want = reference::copy_if(&x, |&x| x > 300.0 && x < 800.0).mapv(|x| 2.0 * f64::from(x));
+    same(&got.to_vec(), &want.to_vec(), "two arrays")?;
     let places: Expr<'_, i64, Ix1> = index::<Ix1, _>(Axis(0)).broadcast(n + 5);
     let got = places.select(a.gt(300.0)).eval()?.to_ndarray()?;
-    let want: Vec<i64> = (0..).zip(&x).filter(|(_, x)| **x > 300.0).map(|(i, _)| i).collect();
-    same(&got.to_vec(), &want, "places")
+    same(&got.to_vec(), &reference::flat_nonzero(&x.mapv(|x| x > 300.0)).to_vec(), "places")
 }
 
 pub fn many_selected_with_flags_at_every_position(device: &Device) -> Outcome {
@@ -627,30 +627,30 @@ pub fn many_selected_on_two_streams_and_replayed(device: &Device) -> Outcome {
         let want = reference::select(&x, &mask)?;
         ensure_eq!(count.get()?, want.len() as i64);
         same(&selected.to_ndarray()?.to_vec()[..want.len()], &want.to_vec(), percent)?;
+        // Of ascending values those below a bound are the first ones.
         ensure_eq!((beside.len()?, again.len()?), (n.min(100_000), 10_000));
         ensure_eq!((sums.to_ndarray()?[n - 1], under.get()?), (10, n as i64 - 10_000));
-        let want: Vec<f32> = (10_000..n).chain(0..10_000).map(|i| i as f32).collect();
-        same(&parted.to_ndarray()?.to_vec(), &want, percent)?;
+        let (want, _) = reference::partition(&x, |&x| x >= 1e4);
+        same(&parted.to_ndarray()?.to_vec(), &want.to_vec(), percent)?;
     }
     Ok(())
 }
 
 /// Complex values of 8 and 16 bytes, which have no order: masks, runs, values that are not 0, parts along axes, results of scans.
 fn complex_values_are_selected(device: &Device) -> Outcome {
-    fn check<T: Inexact>(device: &Device, of: fn(f64, f64) -> T) -> Outcome {
+    fn check<T: Inexact + Summand>(device: &Device, of: fn(f64, f64) -> T) -> Outcome {
         for n in [1, 33, 1000, 20_011] {
             let x: Array1<T> =
                 (0..n).map(|i| of((i / 3 % 4) as f64, if i % 7 == 0 { -0.0 } else { (i / 5 % 2) as f64 })).collect();
             let (on_gpu, zero) = (GpuArray::from_ndarray(device, &x)?, of(0.0, 0.0));
-            let want: Vec<T> = x.iter().copied().filter(|&x| x != zero).collect();
-            ensure_eq!(on_gpu.select(on_gpu.ne(zero)).eval()?.to_ndarray()?.to_vec(), want);
-            let places: Vec<i64> = (0..).zip(&x).filter(|(_, x)| **x != zero).map(|(i, _)| i).collect();
-            ensure_eq!(on_gpu.nonzero().eval()?.to_ndarray()?.to_vec(), places);
-            let mut runs = x.to_vec();
-            runs.dedup();
-            ensure_eq!(on_gpu.unique().eval()?.to_ndarray()?.to_vec(), runs);
-            let encoded = on_gpu.run_length_encode().eval()?;
-            ensure_eq!(encoded.views()?.0.to_ndarray()?.to_vec(), runs);
+            let want = reference::copy_if(&x, |&x| x != zero);
+            ensure_eq!(on_gpu.select(on_gpu.ne(zero)).eval()?.to_ndarray()?, want);
+            ensure_eq!(on_gpu.nonzero().eval()?.to_ndarray()?, reference::flat_nonzero(&x));
+            ensure_eq!(on_gpu.unique().eval()?.to_ndarray()?, reference::unique(&x));
+            let (encoded, runs) = (on_gpu.run_length_encode().eval()?, reference::run_length_encode(&x));
+            let (values, offsets, lengths) = encoded.views()?;
+            ensure_eq!(values.to_ndarray()?, runs.values);
+            ensure_eq!((offsets.to_ndarray()?, lengths.to_ndarray()?), (runs.offsets, runs.lengths));
             let sum = (&on_gpu * &on_gpu).select(on_gpu.eq(zero)).eval()?.to_ndarray()?;
             ensure_eq!(sum.len(), n - want.len());
         }

@@ -2,9 +2,11 @@
 
 use gpu_algos::{
     AlgoError,
+    einsum::EinsumElement,
     gpu_array::{ArrayError, Complex, Numeric, Promote, f16},
     prelude::*,
     reduce::Reduces,
+    reference,
 };
 use gpu_array::{
     GpuArray,
@@ -12,7 +14,7 @@ use gpu_array::{
     gpu_driver::Device,
 };
 use gpu_driver::{Stream, emulated::Emulated};
-use ndarray::{Array1, Array2, Axis, Ix1, Ix2, array};
+use ndarray::{Array1, Array2, ArrayView1, Axis, Ix1, Ix2, array};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
 use crate::launches::launches;
@@ -43,16 +45,16 @@ fn close(got: &Array2<f64>, want: &Array2<f64>) -> Outcome {
 }
 
 fn standardised(x: &Array2<f64>) -> Array2<f64> {
-    let mean = x.mean_axis(Axis(0)).unwrap();
-    (x - &mean) / x.std_axis(Axis(0), 0.0)
+    let of_columns = |of: fn(ArrayView1<'_, f64>) -> f64| x.map_axis(Axis(0), of);
+    (x - &of_columns(|column| reference::mean(column))) / of_columns(|column| reference::std(column, 0))
 }
 
 fn softmax(x: &Array2<f64>) -> Array2<f64> {
     let mut e = x.clone();
     for mut row in e.rows_mut() {
-        let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let top = reference::max(row.view()).unwrap();
         row.mapv_inplace(|x| (x - top).exp());
-        let sum = row.sum();
+        let sum = reference::sum(row.view());
         row.mapv_inplace(|x| x / sum);
     }
     e
@@ -213,10 +215,10 @@ fn both_places_have_the_same_code(device: &Device) -> Outcome {
         min_max() nanmin_max() argmin() argmax() nanargmin() nanargmax() any() all() count() norm_l2() norm_l1() norm_inf()
     }
     let kept = y.sum().axis(Axis(0)).keep_dims().eval()?;
-    ensure_eq!((kept.shape(), kept.sum()), (&[1, 5][..], h.sum()));
+    ensure_eq!((kept.shape(), reference::sum(&kept)), (&[1, 5][..], reference::sum(&h)));
     let reversed = h.slice(ndarray::s![..;-1, ..;2]);
     let got = host(reversed).sum().axis(Axis(0)).eval()?;
-    ensure_eq!(got, reversed.sum_axis(Axis(0)));
+    ensure_eq!(got, reversed.map_axis(Axis(0), reference::sum));
     ensure!(matches!(host(&Array1::<f64>::zeros(0)).max().get(), Err(AlgoError::Empty { op: "max" })));
     Ok(())
 }
@@ -232,9 +234,9 @@ fn products_of<T: Numeric + Promote<T, Output = T>, P: Backend + Reduces<T>>(
 }
 
 fn dot_products_have_the_same_code(device: &Device) -> Outcome {
-    fn check<T>(device: &Device, element: fn(usize) -> T, want: impl Fn(&Array1<T>, &Array1<T>) -> T) -> Outcome
+    fn check<T>(device: &Device, element: fn(usize) -> T) -> Outcome
     where
-        T: Numeric + Promote<T, Output = T>,
+        T: EinsumElement + Promote<T, Output = T>,
         Host: Reduces<T>,
     {
         for n in [0, 1, 31, 33, 1000, 20_000] {
@@ -242,7 +244,8 @@ fn dot_products_have_the_same_code(device: &Device) -> Outcome {
                 (Array1::from_shape_fn(n, |i| element(i * 7)), Array1::from_shape_fn(n, |i| element(i * 3 + 1)));
             let short = Array1::from_shape_fn(n + 2, element);
             let sum = (host(&x) + host(&y)).eval()?;
-            let want = (want(&x, &y), want(&sum, &y));
+            // The definition of products of any type, whose sums wrap in the type of the elements.
+            let want = (reference::inner(&x, &y)?[[]], reference::inner(&sum, &y)?[[]]);
             let (dot, vdot, error) = products_of::<T, Host>(&x, &y, &short)?;
             ensure_eq!((dot, vdot), want);
             ensure!(matches!(error, Some(AlgoError::Array(ArrayError::Operands { .. }))), "{error:?}");
@@ -254,18 +257,10 @@ fn dot_products_have_the_same_code(device: &Device) -> Outcome {
         Ok(())
     }
     // Sums of integers wrap in their type, those of eighths are exact.
-    check(
-        device,
-        |i| (i as i32).wrapping_mul(123_456_789),
-        |x, y| x.iter().zip(y).fold(0, |sum, (&x, &y)| sum.wrapping_add(x.wrapping_mul(y))),
-    )?;
-    check(device, |i| i as u8, |x, y| x.iter().zip(y).fold(0, |sum, (&x, &y)| sum.wrapping_add(x.wrapping_mul(y))))?;
-    check(device, |i| (i % 13) as f64 / 8.0 - 0.75, |x, y| x.iter().zip(y).map(|(x, y)| x * y).sum())?;
-    check(
-        device,
-        |i| f16::from_f64((i % 13) as f64 / 8.0 - 0.75),
-        |x, y| f16::from_f64(x.iter().zip(y).map(|(x, y)| x.to_f64() * y.to_f64()).sum()),
-    )?;
+    check(device, |i| (i as i32).wrapping_mul(123_456_789))?;
+    check(device, |i| i as u8)?;
+    check(device, |i| (i % 13) as f64 / 8.0 - 0.75)?;
+    check(device, |i| f16::from_f64((i % 13) as f64 / 8.0 - 0.75))?;
     let z = array![Complex::new(1.0f32, 2.0), Complex::new(3.0, -1.0)];
     ensure_eq!(
         (host(&z).dot(host(&z)).get()?, host(&z).vdot(host(&z)).get()?),
