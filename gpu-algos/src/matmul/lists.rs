@@ -55,19 +55,19 @@ pub fn matmul_each<'a, T: MatmulElement>(
     a: impl IntoIterator<Item = impl Into<GpuView<'a, T, Ix2>>>,
     b: impl IntoIterator<Item = impl Into<GpuView<'a, T, Ix2>>>,
 ) -> Result<GpuArray<T, Ix3>> {
-    let factors = Factors::of(a, b)?;
-    let Factors { a, shape, .. } = &factors;
+    let pairs = Pairs::of(a, b)?;
+    let Pairs { a, shape, .. } = &pairs;
     let stream = a[0].stream()?;
     let mut result = allocate(stream, Ix3(a.len(), shape.m, shape.n))?;
-    if factors.is_one_launch() {
+    if pairs.is_one_launch() {
         let mut target = result.view_mut();
         let target = target.lower_mut()?;
         let matrix = (shape.m * shape.n * T::DTYPE.bytes()) as u64;
         let addresses = (0..a.len() as u64).map(|number| target.address + number * matrix).collect();
-        factors.enqueue(addresses, [shape.n as isize, 1], &[target.home])?;
+        pairs.enqueue(addresses, [shape.n as isize, 1], &[target.home])?;
         return Ok(result);
     }
-    for (number, (a, b)) in factors.views.iter().enumerate() {
+    for (number, (a, b)) in pairs.views.iter().enumerate() {
         a.matmul(*b).write_into(result.slice_mut(s![number, .., ..])?)?;
     }
     Ok(result)
@@ -85,22 +85,22 @@ pub fn matmul_each_into<'a, 'c, T: MatmulElement>(
     b: impl IntoIterator<Item = impl Into<GpuView<'a, T, Ix2>>>,
     c: impl IntoIterator<Item = impl Into<GpuViewMut<'c, T, Ix2>>>,
 ) -> Result<()> {
-    let factors = Factors::of(a, b)?;
-    let shape = &factors.shape;
+    let pairs = Pairs::of(a, b)?;
+    let shape = &pairs.shape;
     let mut targets: Vec<GpuViewMut<'_, T, Ix2>> = c.into_iter().map(Into::into).collect();
-    if targets.len() != factors.views.len() {
-        return Err(AlgoError::Lists { op: OP, left: factors.views.len(), right: targets.len() });
+    if targets.len() != pairs.views.len() {
+        return Err(AlgoError::Lists { op: OP, left: pairs.views.len(), right: targets.len() });
     }
     if let Some(other) = targets.iter().find(|target| target.shape() != [shape.m, shape.n]) {
         return Err(AlgoError::OutShape { expected: vec![shape.m, shape.n], got: other.shape().to_vec() });
     }
     let first = strides_of(targets[0].strides());
-    if factors.is_one_launch() && targets.iter().all(|target| strides_of(target.strides()) == first) {
+    if pairs.is_one_launch() && targets.iter().all(|target| strides_of(target.strides()) == first) {
         let lowered = targets.iter_mut().map(GpuViewMut::lower_mut).collect::<Result<Vec<_>, _>>()?;
         let homes: Vec<&Stream> = lowered.iter().map(|target| target.home).collect();
-        return factors.enqueue(lowered.iter().map(|target| target.address).collect(), first, &homes);
+        return pairs.enqueue(lowered.iter().map(|target| target.address).collect(), first, &homes);
     }
-    for ((a, b), target) in factors.views.iter().zip(targets) {
+    for ((a, b), target) in pairs.views.iter().zip(targets) {
         a.matmul(*b).write_into(target)?;
     }
     Ok(())
@@ -112,7 +112,7 @@ fn strides_of(strides: &[isize]) -> [isize; 2] {
 }
 
 /// Two lists of matrices, as many of the one as of the other, at least one.
-struct Factors<'a, T: MatmulElement> {
+struct Pairs<'a, T: MatmulElement> {
     views: Vec<(GpuView<'a, T, Ix2>, GpuView<'a, T, Ix2>)>,
     a: Vec<Lowered<'a>>,
     b: Vec<Lowered<'a>>,
@@ -141,7 +141,7 @@ fn list<'a, T: MatmulElement>(
     Ok((views, lowered))
 }
 
-impl<'a, T: MatmulElement> Factors<'a, T> {
+impl<'a, T: MatmulElement> Pairs<'a, T> {
     fn of(
         a: impl IntoIterator<Item = impl Into<GpuView<'a, T, Ix2>>>,
         b: impl IntoIterator<Item = impl Into<GpuView<'a, T, Ix2>>>,

@@ -47,8 +47,9 @@
 //! An expression around a product becomes a part of either kernel (`epilogue.rs`, `device/fused_epilogue.cuh`), as a template argument that plain
 //! products do not have.
 //! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`), and so have products of 32
-//! bits with many tiles and few values along k (`warps.rs`, `device/matmul_warps.cuh`), which warps compute on CUDA cores. Products with vectors are
-//! reductions (`vectors.rs`). Matrices of a list, each in an array of its own, are found by a table (`lists.rs`, `device/listed.cuh`). [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
+//! bits with many tiles and few values along k (`warps.rs`, `device/matmul_warps.cuh`), which warps compute on CUDA cores. Matrices of a list, each in an
+//! array of its own, are found by a table (`lists.rs`, `device/listed.cuh`). Products with vectors are reductions (`vectors.rs`).
+//! [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
 //! [`einsum`](mod@crate::einsum) takes labels of axes instead.
 
 mod boxes;
