@@ -21,10 +21,15 @@ __device__ __forceinline__ void offsets_in_stack(const ListedParams &params, uin
     grid_dependency_wait();
     for (int k = 0; k < 3; k++) offsets[k] = params.table[3 * uint64_t(matrix) + k];
 }
-__device__ __forceinline__ int64_t start_of_block(const ListedParams &, int, int64_t) { return 0; }
-__device__ __forceinline__ int64_t offset_in_block(const ListedParams &params, int operand,
-                                                   int64_t first, int matrix, bool is_there) {
-    return is_there ? params.table[3 * (first + matrix) + operand] : 0;
+struct ListedPlaces {
+    const int64_t *table;
+    __device__ __forceinline__ int64_t start(int64_t) const { return 0; }
+    __device__ __forceinline__ int64_t in_block(int64_t first, int matrix, bool is_there) const {
+        return is_there ? table[3 * (first + matrix)] : 0;
+    }
+};
+__device__ __forceinline__ ListedPlaces places_of(const ListedParams &params, int operand) {
+    return {params.table + operand};
 }
 
 } // namespace gpu::algos::matmul

@@ -25,27 +25,28 @@ template <int SIZE_, int ROWS_, int COLUMNS_, int MATRICES_, int RESIDENT_> stru
     static_assert(DOWN * ACROSS >= 8, "8 threads, which read at once, are of one matrix");
 };
 
-// The offset of the first matrix of a block, number `first` of the stack, in an operand: 0 is c, 1
-// is a, 2 is b.
-template <class Params> __device__ __forceinline__ int64_t start_of_block(const Params &params,
-                                                                          int operand,
-                                                                          int64_t first) {
-    return first * params.batch[0].strides[operand];
-}
-// The offset of a matrix of a block from there. It is read if the matrix is there.
-template <class Params> __device__ __forceinline__ int64_t offset_in_block(const Params &params,
-                                                                           int operand, int64_t,
-                                                                           int matrix, bool) {
-    return matrix * params.batch[0].strides[operand];
+// The places of the matrices of an operand in a stack, in elements.
+struct StackPlaces {
+    int64_t step;
+    // That of number `first`, with which a block begins.
+    __device__ __forceinline__ int64_t start(int64_t first) const { return first * step; }
+    // That of a matrix of the block from there on; it is read if the matrix is there.
+    __device__ __forceinline__ int64_t in_block(int64_t, int matrix, bool) const {
+        return matrix * step;
+    }
+};
+// Operand 0 is c, 1 is a, 2 is b.
+template <class Params>
+__device__ __forceinline__ StackPlaces places_of(const Params &params, int operand) {
+    return {params.batch[0].strides[operand]};
 }
 
-// Copies MATRICES matrices of an operand, of which `matrices` exist from number `first` on, to SIZE
-// x SIZE elements each, rows PITCH apart. Elements that are not there become 0.
-template <class T, class Tile, int PITCH, bool IS_PACKED, class Params> __device__
+// Copies MATRICES matrices, of which `matrices` exist from number `first` on, to SIZE x SIZE
+// elements each, rows PITCH apart. Elements that are not there become 0.
+template <class T, class Tile, int PITCH, bool IS_PACKED, class Places> __device__
 __forceinline__ void
-copy_matrices(const Params &params, int operand, int64_t first, int64_t matrices, T *to,
-              const T *from, const int64_t (&strides)[2], const int (&lengths)[2]) {
-    from += start_of_block(params, operand, first);
+copy_matrices(T *to, const T *from, const Places &places, int64_t first, int64_t matrices,
+              const int64_t (&strides)[2], const int (&lengths)[2]) {
     constexpr int PACK = IS_PACKED ? 16 / int(sizeof(T)) : 1, PER_ROW = Tile::SIZE / PACK;
     constexpr int ITEMS = Tile::SIZE * PER_ROW;
 #pragma unroll 8
@@ -53,11 +54,10 @@ copy_matrices(const Params &params, int operand, int64_t first, int64_t matrices
         const int matrix = item / ITEMS, row = item % ITEMS / PER_ROW,
                   column = item % PER_ROW * PACK;
         const bool is_there = matrix < matrices && row < lengths[0] && column < lengths[1];
-        copy_to_shared_if<PACK *int(sizeof(T))>(
-            to + (matrix * Tile::SIZE + row) * PITCH + column,
-            from + offset_in_block(params, operand, first, matrix, is_there) + row * strides[0] +
-                column * strides[1],
-            is_there);
+        copy_to_shared_if<PACK *int(sizeof(T))>(to + (matrix * Tile::SIZE + row) * PITCH + column,
+                                                from + places.in_block(first, matrix, is_there) +
+                                                    row * strides[0] + column * strides[1],
+                                                is_there);
     }
 }
 
@@ -74,13 +74,15 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     const int m = int(params.m), n = int(params.n), k = int(params.k);
     const int64_t first = int64_t(blockIdx.x) * Tile::MATRICES;
     const int64_t count = int64_t(params.batch[0].length) - first;
+    const auto of_c = places_of(params, 0), of_a = places_of(params, 1),
+               of_b = places_of(params, 2);
     gpu::grid_dependency_wait();
-    copy_matrices<T, Tile, A_PITCH, IS_A_PACKED>(params, 1, first, count, a,
-                                                 reinterpret_cast<const T *>(params.a),
-                                                 {params.a_outer, params.a_inner}, {m, k});
-    copy_matrices<T, Tile, SIZE, IS_B_PACKED>(params, 2, first, count, b,
-                                              reinterpret_cast<const T *>(params.b),
-                                              {params.b_inner, params.b_outer}, {k, n});
+    copy_matrices<T, Tile, A_PITCH, IS_A_PACKED>(
+        a, reinterpret_cast<const T *>(params.a) + of_a.start(first), of_a, first, count,
+        {params.a_outer, params.a_inner}, {m, k});
+    copy_matrices<T, Tile, SIZE, IS_B_PACKED>(
+        b, reinterpret_cast<const T *>(params.b) + of_b.start(first), of_b, first, count,
+        {params.b_inner, params.b_outer}, {k, n});
     end_batch_of_copies();
     wait_for_copies<0>();
     __syncthreads();
@@ -115,8 +117,7 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 
     if (matrix >= count) return;
-    T *c = reinterpret_cast<T *>(params.c) + start_of_block(params, 0, first) +
-           offset_in_block(params, 0, first, matrix, true);
+    T *c = reinterpret_cast<T *>(params.c) + of_c.start(first) + of_c.in_block(first, matrix, true);
 #pragma unroll
     for (int i = 0; i < Tile::ROWS; i++) {
         const int row = down + i * Tile::DOWN;
