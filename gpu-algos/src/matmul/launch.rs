@@ -109,7 +109,8 @@ pub(super) fn run(
 }
 
 /// Enqueues products of matrices that lie anywhere on `stream`, after the work of `homes`: those of a stack with one axis, whose steps do not count.
-/// `table` has the offsets of c, a and b for each, from the addresses in the problem, in elements. Does not wait.
+/// `table` has the offsets of c, a and b for each, from the addresses in the problem, in elements. False, with nothing enqueued, where products of
+/// their own are faster, whose blocks share terms. Does not wait.
 ///
 /// # Errors
 /// `TooLarge`; those of an allocation, of the compiler and of the launch.
@@ -119,9 +120,10 @@ pub(super) fn run_listed(
     table: Vec<i64>,
     homes: &[&Stream],
     stream: &Stream,
-) -> Result<()> {
+) -> Result<bool> {
     let device = stream.device();
-    let (kernel, mut launch) = match choose_listed(op, problem, &DeviceLimits::of(device)?)? {
+    let Some(plan) = choose_listed(op, problem, &DeviceLimits::of(device)?)? else { return Ok(false) };
+    let (kernel, mut launch) = match plan {
         MatmulPlan::Stack(policy) => (stack_kernel(problem.dtype, &policy, true, device)?, of_stack(problem, &policy)),
         MatmulPlan::Tiles(plan) => (listed_tile_kernel(problem.dtype, &plan.policy, device)?, of_tiles(problem, &plan)),
         MatmulPlan::Warps(_) => unreachable!("no kernel of warps takes matrices that lie anywhere"),
@@ -132,7 +134,8 @@ pub(super) fn run_listed(
     // SAFETY: the params fulfil the kernel's contract: the offsets lead to the first elements of matrices within views that are borrowed until this
     // call returns, those of c exclusively, and all have the strides of the problem; their homes precede and follow the launch. The table is
     // copied before the launch, in the order of the stream, and released behind it.
-    unsafe { launch.enqueue(&kernel, homes, stream) }
+    unsafe { launch.enqueue(&kernel, homes, stream)? };
+    Ok(true)
 }
 
 fn listed_tile_kernel(dtype: DType, policy: &MatmulPolicy, device: &Device) -> Result<GeneratedKernel> {

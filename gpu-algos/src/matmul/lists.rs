@@ -28,12 +28,13 @@ const OP: &str = "matmul_each";
 ///
 /// `a` and `b` are lists of arrays or views, by reference or by value, all of `a` with one shape (m, k) and all of `b` with one shape (k, n). The
 /// result has the shape (matrices, m, n), in C order, on the stream of the first of `a`. Element types, rounding and determinism are those of
-/// [`Matmul`]; sums are added in the order of k. Does not wait.
+/// [`Matmul`]; bits may differ from those of a product alone, since the launch adds each sum in the order of k. Does not wait.
 ///
 /// # Cost
-/// One launch of a kernel, and a copy of 24 bytes for each pair to the device, where all of `a` have the same strides, and all of `b`. Otherwise, and of
-/// f16 and bf16, the launches of [`MatrixProduct::eval`](super::MatrixProduct::eval) for each pair. Matrices of up to 64 rows and columns take as long as
-/// those of a stack; for larger ones the stack of one array is faster, since more kernels take it.
+/// One launch of a kernel, and a copy of 24 bytes for each pair to the device, where all of `a` have the same strides, and all of `b`. Otherwise, of
+/// f16 and bf16, within a capture (a graph holds no copy from the host), and where few results have thousands of terms, the launches of
+/// [`MatrixProduct::eval`](super::MatrixProduct::eval) for each pair. The host looks at each array. Matrices of up to 64 rows, columns and terms have the
+/// kernel of small matrices of a stack. For larger ones the stack of one array is faster, since more kernels take it.
 ///
 /// # Errors
 /// `Lists` if there are not as many of `b` as of `a`, `ListShape` for a matrix of another shape than the first of its list, `InnerLength` if the columns
@@ -59,13 +60,14 @@ pub fn matmul_each<'a, T: MatmulElement>(
     let Pairs { a, shape, .. } = &pairs;
     let stream = a[0].stream()?;
     let mut result = allocate(stream, Ix3(a.len(), shape.m, shape.n))?;
-    if pairs.is_one_launch() {
+    if pairs.is_one_launch(stream)? {
         let mut target = result.view_mut();
         let target = target.lower_mut()?;
         let matrix = (shape.m * shape.n * T::DTYPE.bytes()) as u64;
         let addresses = (0..a.len() as u64).map(|number| target.address + number * matrix).collect();
-        pairs.enqueue(addresses, [shape.n as isize, 1], &[target.home])?;
-        return Ok(result);
+        if pairs.enqueue(addresses, [shape.n as isize, 1], &[target.home])? {
+            return Ok(result);
+        }
     }
     for (number, (a, b)) in pairs.views.iter().enumerate() {
         a.matmul(*b).write_into(result.slice_mut(s![number, .., ..])?)?;
@@ -73,7 +75,8 @@ pub fn matmul_each<'a, T: MatmulElement>(
     Ok(result)
 }
 
-/// [`matmul_each`] into existing arrays or views of shape (m, n), on the stream of the first of them.
+/// [`matmul_each`] into existing arrays or views of shape (m, n), on the stream of the first of them; a product that has a launch of its own is on the
+/// stream of its result.
 ///
 /// # Cost
 /// That of [`matmul_each`], where the results have the same strides too.
@@ -95,10 +98,13 @@ pub fn matmul_each_into<'a, 'c, T: MatmulElement>(
         return Err(AlgoError::OutShape { expected: vec![shape.m, shape.n], got: other.shape().to_vec() });
     }
     let first = strides_of(targets[0].strides());
-    if pairs.is_one_launch() && targets.iter().all(|target| strides_of(target.strides()) == first) {
+    let are_alike = targets.iter().all(|target| strides_of(target.strides()) == first);
+    if are_alike && pairs.is_one_launch(targets[0].stream())? {
         let lowered = targets.iter_mut().map(GpuViewMut::lower_mut).collect::<Result<Vec<_>, _>>()?;
         let homes: Vec<&Stream> = lowered.iter().map(|target| target.home).collect();
-        return pairs.enqueue(lowered.iter().map(|target| target.address).collect(), first, &homes);
+        if pairs.enqueue(lowered.iter().map(|target| target.address).collect(), first, &homes)? {
+            return Ok(());
+        }
     }
     for ((a, b), target) in pairs.views.iter().zip(targets) {
         a.matmul(*b).write_into(target)?;
@@ -153,22 +159,35 @@ impl<'a, T: MatmulElement> Pairs<'a, T> {
         let views: Vec<_> = left.into_iter().zip(right).collect();
         let Some((first_a, first_b)) = views.first() else { return Err(ArrayError::NoArrays { op: OP }.into()) };
         let shape = MatmulShape::of(OP, first_a.shape(), first_b.shape())?;
+        // All results together are one array.
+        Self::stacked(views.len(), &shape)?;
         Ok(Self { views, a, b, shape })
     }
 
-    /// Whether a kernel takes all products at once.
-    fn is_one_launch(&self) -> bool {
-        let (first_a, first_b) = &self.views[0];
-        self.views.len() > 1
-            && !T::DTYPE.is_half()
-            && self.views.iter().all(|(a, b)| a.strides() == first_a.strides() && b.strides() == first_b.strides())
+    /// The shape of a stack of `count` products.
+    ///
+    /// # Errors
+    /// `TooLarge` of arrays.
+    fn stacked(count: usize, &MatmulShape { m, n, k, .. }: &MatmulShape) -> Result<MatmulShape> {
+        MatmulShape::of(OP, &[count, m, k], &[count, k, n])
     }
 
-    /// Enqueues all products into matrices at these addresses, with these strides, on the first of `homes`.
-    fn enqueue(&self, addresses: Vec<u64>, strides: [isize; 2], homes: &[&Stream]) -> Result<()> {
+    /// Whether a kernel can take all products at once, on this stream. A graph holds no copy from the host, of the table.
+    fn is_one_launch(&self, stream: &Stream) -> Result<bool> {
+        let (first_a, first_b) = &self.views[0];
+        let are_alike = |(a, b): &(GpuView<'_, T, Ix2>, GpuView<'_, T, Ix2>)| {
+            a.strides() == first_a.strides() && b.strides() == first_b.strides()
+        };
+        let is_listed = self.views.len() > 1 && !T::DTYPE.is_half() && self.views.iter().all(are_alike);
+        Ok(is_listed && !stream.is_capturing()?)
+    }
+
+    /// Enqueues all products into matrices at these addresses, with these strides, on the first of `homes`; false, with nothing enqueued, where
+    /// launches of their own are faster.
+    fn enqueue(&self, addresses: Vec<u64>, strides: [isize; 2], homes: &[&Stream]) -> Result<bool> {
         // Products of no elements have no addresses.
         if self.shape.m == 0 || self.shape.n == 0 {
-            return Ok(());
+            return Ok(true);
         }
         let in_lists = [&self.a[..], &self.b[..]].map(|list: &[Lowered<'_>]| {
             list.iter().map(|matrix| Ok(in_memory(matrix)?.0)).collect::<Result<Vec<ArrayLayout<'_>>>>()
@@ -193,9 +212,7 @@ impl<'a, T: MatmulElement> Pairs<'a, T> {
 
     /// The products as those of a stack, of which c, a and b lie at `bases`. Its steps do not count.
     fn problem(&self, [c, a, b]: [u64; 3], [of_c, of_a, of_b]: [[isize; 2]; 3]) -> Result<MatmulProblem> {
-        let MatmulShape { m, n, k, .. } = self.shape;
-        let count = self.views.len();
-        let shape = MatmulShape::of(OP, &[count, m, k], &[count, k, n])?;
+        let shape = Self::stacked(self.views.len(), &self.shape)?;
         let matrix = |operand: usize, address: u64, [row, column]: [isize; 2]| {
             let batch = Strides::from_elem(STEPS[operand], 1);
             Matrix { address, batch, row, column }

@@ -117,15 +117,22 @@ pub(super) fn choose(
     }
 }
 
-/// Chooses the kernel and the grid for matrices that lie anywhere, a stack with one axis: that of small matrices, or tiles of blocks.
+/// Chooses the kernel and the grid for matrices that lie anywhere, a stack with one axis: that of small matrices, or tiles of blocks. None for fewer tiles
+/// than multiprocessors with many terms, which several blocks of a product alone share.
 ///
 /// # Errors
 /// `TooLarge`.
-pub(super) fn choose_listed(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<MatmulPlan> {
-    match StackPolicy::of(problem, device) {
-        Some(policy) => Ok(MatmulPlan::Stack(policy)),
-        None => Ok(MatmulPlan::Tiles(tiles_in_order(op, problem, device)?)),
+pub(super) fn choose_listed(
+    op: &'static str,
+    problem: &MatmulProblem,
+    device: &DeviceLimits,
+) -> Result<Option<MatmulPlan>> {
+    if let Some(policy) = StackPolicy::of(problem, device) {
+        return Ok(Some(MatmulPlan::Stack(policy)));
     }
+    let plan = tiles_in_order(op, problem, device)?;
+    let is_long = problem.k >= MANY_TERMS && plan.grid.blocks < device.multiprocessors;
+    Ok((!is_long).then_some(MatmulPlan::Tiles(plan)))
 }
 
 /// The plan whose sums are added in the order of k: a block has a tile to itself.

@@ -2,7 +2,7 @@
 
 use gpu_algos::{
     AlgoError,
-    gpu_array::{Complex, GpuArray, GpuView, f16, gpu_driver::Device, gpu_driver::Stream},
+    gpu_array::{ArrayError, Complex, GpuArray, GpuView, f16, gpu_driver::Device, gpu_driver::Stream},
     matmul::{MatmulElement, matmul_each, matmul_each_into},
     reference,
 };
@@ -156,13 +156,21 @@ pub fn lists_are_one_launch(device: &Device) -> Outcome {
     let mut views: Vec<Part<'_>> = arrays.iter().map(GpuArray::view).collect();
     views[7] = arrays[7].t();
     ensure_eq!(launches(device, &|| matmul_each(views.iter().copied(), &arrays).map(drop))?, 50);
+    // Few results of many terms, which the blocks of a product alone share: one for each.
+    let long = [GpuArray::full(device, (8, 5000), 1.0f32)?, GpuArray::full(device, (8, 5000), 2.0f32)?];
+    let products = || matmul_each(&long, [long[0].t(), long[1].t()]);
+    ensure_eq!(launches(device, &|| products().map(drop))?, 2);
+    let got = products()?.to_ndarray()?;
+    ensure_eq!(got.index_axis(Axis(0), 1), Array2::from_elem((8, 8), 20_000.0));
     Ok(())
 }
 
 pub fn captured_lists_are_replayed(device: &Device) -> Outcome {
     let stream = Stream::new(device)?;
     let x = Array2::from_shape_fn((9, 9), |(i, j)| ((i + 2 * j) % 5) as f32);
-    let mut a = [GpuArray::from_ndarray(&stream, &x)?, GpuArray::from_ndarray(&stream, &x.t())?];
+    let transposed = x.t().as_standard_layout().to_owned();
+    // One layout: the table, which no graph can hold, is not needed.
+    let mut a = [GpuArray::from_ndarray(&stream, &x)?, GpuArray::from_ndarray(&stream, &transposed)?];
     let mut c = [GpuArray::full(&stream, (9, 9), 0.0f32)?, GpuArray::full(&stream, (9, 9), 0.0f32)?];
     let (graph, ()) = stream.capture(|| matmul_each_into(&a, &a, &mut c))?;
     for factor in [1.0f32, 3.0] {
@@ -188,6 +196,11 @@ pub fn wrong_lists_are_errors(device: &Device) -> Outcome {
     let other = "matmul_each: array 1 of its list has shape [3, 5], the first has [3, 4]";
     ensure_eq!(message(&two, &[zeros(3, 4)?, zeros(3, 5)?]), other);
     ensure_eq!(message(&[], &[]), "matmul_each: no arrays, one is needed at least");
+    // Each result could be an array, all of them not.
+    let (one, half) = (zeros(1, 1)?, 1 << 31);
+    let (tall, wide) = (one.broadcast((half, 1))?, one.broadcast((1, half))?);
+    let refused = matmul_each([tall; 5], [wide; 5]);
+    ensure!(matches!(refused, Err(AlgoError::Array(ArrayError::TooLarge { .. }))), "{:?}", refused.err());
     let mut targets = [zeros(2, 4)?, zeros(2, 5)?];
     let refused = matmul_each_into(&two, &three[..2], &mut targets);
     ensure!(matches!(refused, Err(AlgoError::OutShape { .. })), "{refused:?}");
