@@ -1,5 +1,5 @@
 //! No circle of modules: of two files of a crate at most one uses the other, directly or through further files. A module and the modules within it
-//! may use each other.
+//! may use each other, and a way through both is not followed: names that a module brings in for others belong to the files that define them.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -9,7 +9,7 @@ use std::{
 
 use regex::Regex;
 use syn::{
-    Attribute, ItemMod, ItemUse, Macro, UseTree,
+    Attribute, Item, ItemMod, ItemUse, Macro, UseTree,
     visit::{self, Visit},
 };
 
@@ -21,7 +21,11 @@ type Names = Vec<String>;
 struct File {
     /// Names that the file brings in, for itself or for others, and the paths behind them.
     imports: HashMap<String, Names>,
-    /// All other paths.
+    /// Modules of which it brings in all names.
+    globs: Vec<Names>,
+    /// Names that it defines.
+    items: BTreeSet<String>,
+    /// All paths, those behind names among them.
     paths: Vec<Names>,
     /// Modules within the file around the present place.
     depth: usize,
@@ -49,14 +53,23 @@ impl File {
         let (name, path) = match tree {
             UseTree::Path(path) => return self.import(&path.tree, &with(path.ident.to_string())),
             UseTree::Group(group) => return group.items.iter().for_each(|tree| self.import(tree, before)),
-            UseTree::Glob(_) => return self.paths.push(self.named_outermost(before.to_vec())),
+            UseTree::Glob(_) => {
+                let path = self.named_outermost(before.to_vec());
+                self.globs.push(path.clone());
+                return self.paths.push(path);
+            }
             UseTree::Name(name) if name.ident == "self" => {
                 (before.last().cloned().unwrap_or_default(), before.to_vec())
             }
             UseTree::Name(name) => (name.ident.to_string(), with(name.ident.to_string())),
             UseTree::Rename(name) => (name.rename.to_string(), with(name.ident.to_string())),
         };
-        self.imports.insert(name, self.named_outermost(path));
+        let path = self.named_outermost(path);
+        self.paths.push(path.clone());
+        // Modules within the file have names of their own.
+        if self.depth == 0 {
+            self.imports.insert(name, path);
+        }
     }
 }
 
@@ -67,6 +80,24 @@ fn is_test(attributes: &[Attribute]) -> bool {
 }
 
 impl Visit<'_> for File {
+    fn visit_item(&mut self, item: &Item) {
+        let name = match item {
+            Item::Const(item) => Some(&item.ident),
+            Item::Enum(item) => Some(&item.ident),
+            Item::Fn(item) => Some(&item.sig.ident),
+            Item::Static(item) => Some(&item.ident),
+            Item::Struct(item) => Some(&item.ident),
+            Item::Trait(item) => Some(&item.ident),
+            Item::Type(item) => Some(&item.ident),
+            Item::Macro(item) => item.ident.as_ref(),
+            _ => None,
+        };
+        if let Some(name) = name.filter(|_| self.depth == 0) {
+            self.items.insert(name.to_string());
+        }
+        visit::visit_item(self, item);
+    }
+
     fn visit_item_mod(&mut self, item: &ItemMod) {
         if !is_test(&item.attrs) {
             self.depth += 1;
@@ -95,8 +126,9 @@ impl Visit<'_> for File {
         let text = strings.replace_all(&text, "");
         let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
         for word in words.filter(|word| word.contains("::")) {
-            let names: Names = word.split("::").map(str::to_owned).collect();
-            if names.iter().all(|name| !name.is_empty()) {
+            // `crate::a::f::<T>` and `crate::a::{b, c}` end in colons here.
+            let names: Names = word.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            if !names.is_empty() {
                 self.paths.push(self.named_outermost(names));
             }
         }
@@ -136,13 +168,15 @@ impl Crate {
             "self" | "super" => module.clone(),
             _ => {
                 let inner = [&**module, std::slice::from_ref(first)].concat();
+                let from_glob = || self.behind_globs(module, first, 0);
                 return match self.0[module].imports.get(first) {
                     _ if self.0.contains_key(&inner) => Some([&*inner, rest].concat()),
                     // A crate and a module of one name: `use rand::rand`.
                     Some(brought) if brought.first() != Some(first) => {
                         Some([&*self.absolute(module, brought)?, rest].concat())
                     }
-                    _ => None,
+                    Some(_) => None,
+                    None => from_glob().map(|module| [&*module, path].concat()),
                 };
             }
         };
@@ -151,21 +185,39 @@ impl Crate {
         Some([&*base, &path[above.max(1)..]].concat())
     }
 
+    /// The module among those that one brings in whole which defines a name, or brings it in.
+    fn behind_globs(&self, module: &Names, name: &String, depth: usize) -> Option<Names> {
+        let file = &self.0[module];
+        if depth > 9 || file.items.contains(name) {
+            return None;
+        }
+        file.globs.iter().find_map(|glob| {
+            // A glob of names from a glob is not followed: none is there.
+            let named = glob.first().is_some_and(|first| matches!(first.as_str(), "crate" | "self" | "super"));
+            let inner = [&**module, &**glob].concat();
+            let target = if named { self.absolute(module, glob)? } else { inner };
+            let file = self.0.get(&target)?;
+            let is_there = file.items.contains(name) || file.imports.contains_key(name);
+            if is_there { Some(target) } else { self.behind_globs(&target, name, depth + 1) }
+        })
+    }
+
     /// The module of the item behind a path, through the names that modules bring in.
     fn module_of(&self, path: &[String], depth: usize) -> Option<Names> {
         let length = (0..=path.len()).rev().find(|&length| self.0.contains_key(&path[..length]))?;
         let (module, rest) = (path[..length].to_vec(), &path[length..]);
-        let brought = rest.first().and_then(|name| self.0[&module].imports.get(name)).filter(|_| depth < 9);
-        let behind = brought.and_then(|target| self.absolute(&module, target));
-        let behind = behind.and_then(|target| self.module_of(&[&*target, &rest[1..]].concat(), depth + 1));
+        let name = rest.first().filter(|_| depth < 9);
+        let brought = name.and_then(|name| self.absolute(&module, self.0[&module].imports.get(name)?));
+        let behind = brought.and_then(|target| self.module_of(&[&*target, &rest[1..]].concat(), depth + 1));
+        let in_glob = || self.module_of(&[self.behind_globs(&module, name?, 0)?, rest.to_vec()].concat(), depth + 1);
+        let behind = behind.or_else(in_glob);
         Some(behind.unwrap_or(module))
     }
 
     /// The modules that each module uses, less those around it and within it.
     fn uses(&self) -> BTreeMap<&Names, BTreeSet<Names>> {
         let of = |(module, file): (&'_ Names, &File)| {
-            let paths = file.paths.iter().chain(file.imports.values());
-            let used = paths.filter_map(|path| self.module_of(&self.absolute(module, path)?, 0));
+            let used = file.paths.iter().filter_map(|path| self.module_of(&self.absolute(module, path)?, 0));
             used.filter(|used| !used.starts_with(module) && !module.starts_with(used)).collect()
         };
         self.0.iter().map(|(module, file)| (module, of((module, file)))).collect()
@@ -228,6 +280,10 @@ fn circles_are_found_behind_names_for_others_and_within_macros() {
     );
     assert_eq!(of(&[root, ("a", "use crate::b; fn f() { b::g() }"), ("b", "")]), [""; 0]);
     assert_eq!(of(&[root, ("a", "use crate::B;"), ("b", "pub use super::a::A;")]).len(), 2);
+    let by_glob = [("", "mod a; mod b; pub use a::*;"), ("a", "pub struct A; use crate::b::B;")];
+    assert_eq!(of(&[by_glob[0], by_glob[1], ("b", "use super::A;")]).len(), 2);
+    assert_eq!(of(&[by_glob[0], by_glob[1], ("b", "use super::*; pub struct B; fn f(_: A) {}")]).len(), 2);
+    assert_eq!(of(&[by_glob[0], by_glob[1], ("b", "fn f() { m!(crate::A::f::<u8>()) }")]).len(), 2);
     // A test and a module within are no uses.
     assert_eq!(of(&[root, ("a", "use crate::B;"), ("b", "#[cfg(test)] mod tests { use crate::A; }")]), [""; 0]);
     assert_eq!(of(&[root, ("b", "mod c; use c::C;"), ("b::c", "use super::B;")]), [""; 0]);
