@@ -30,6 +30,7 @@
 //! | `nrm2`; `asum` | [`x.norm_l2()`](crate::Reductions::norm_l2); [`x.norm_l1()`](crate::Reductions::norm_l1), of complex numbers BLAS's is `(z.real().abs() + z.imag().abs()).sum()` |
 //! | `iamax`, `iamin` | `x.abs().argmax()`, `x.abs().argmin()`, counted from 0 |
 //! | `gemv`, `gemm`, also batched | [`gemm`], or [`a.matmul(&b)`](Matmul::matmul); transposes are views, `a.t()` |
+//! | cuBLAS' `gemmStridedBatched`; `gemmBatched` | `a.matmul(&b)` of stacks, arrays of three axes; [`matmul_each`]`(&a, &b)?` of lists of arrays |
 //! | `ger`, `geru`: `a += alpha x y^T`; `gerc` | `a += alpha * `[`outer`](gpu_array::expression::outer)`(&x, &y)`; with `y.conj()` |
 //! | `syr`: the triangle of `a += alpha x x^T` | `a += alpha * tril(outer(&x, &x), 0)` |
 //! | `trmv`, `trmm` | the product with [`tril`](gpu_array::expression::tril)`(&a, 0)` or `triu`, computed into an array first |

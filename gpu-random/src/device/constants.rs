@@ -2,7 +2,11 @@
 
 use gpu_driver::{Header, joined_text, kernel_constants};
 
-use crate::{PhiloxRng, XorwowRng, engine::Rules, xorwow::start::SeedSequence};
+use crate::{
+    PhiloxRng, XorwowRng,
+    engine::Rules,
+    xorwow::{WEYL, start::SeedSequence},
+};
 
 kernel_constants! {
     const CONSTANTS: &str;
@@ -16,6 +20,8 @@ kernel_constants! {
     pub(super) const FIRST_GENERATORS: u32 = 32;
     /// Threads of a block of `xorwow_fill_any`.
     pub(super) const ANY_THREADS: u32 = 128;
+    /// The step of the Weyl sequence that XORWOW adds.
+    const XORWOW_WEYL: u32 = 362437;
     /// Words of the table of a jump.
     pub(super) const JUMP_TABLE_WORDS: usize = 5120;
     /// Bytes of a `SeedSequence`.
@@ -28,6 +34,7 @@ kernel_constants! {
     pub(super) const PHILOX_BLOCKS: u32 = 4;
 }
 const _: () = assert!(XORWOW_GENERATORS == XorwowRng::GENERATORS, "the host has as many generators");
+const _: () = assert!(XORWOW_WEYL == WEYL, "the host takes the same steps");
 const _: () = assert!(PHILOX_GENERATORS == PhiloxRng::GENERATORS, "the host has as many generators");
 const _: () = assert!(SEED_SEQUENCE_BYTES == size_of::<SeedSequence>(), "the structure is the same in both languages");
 

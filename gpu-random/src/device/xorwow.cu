@@ -13,6 +13,7 @@
 namespace gpu_random {
 
 static_assert(sizeof(SeedSequence) == SEED_SEQUENCE_BYTES, "as the host passes it");
+static_assert(WEYL == XORWOW_WEYL, "the host takes the same steps");
 
 namespace {
 
