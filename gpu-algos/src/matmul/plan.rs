@@ -98,7 +98,8 @@ pub(super) fn choose(
     wanted: Wanted,
     device: &DeviceLimits,
 ) -> Result<MatmulPlan> {
-    let stack = StackPolicy::of(problem, device).filter(|_| !wanted.tiles);
+    let stack = StackPolicy::of(problem, device);
+    let stack = stack.filter(|policy| !wanted.tiles && !policy.is_slower_than_tensor_cores(problem.dtype, device));
     let warps = WarpPlan::of(problem, device).filter(|_| !wanted.tiles);
     match (stack, warps.filter(|_| !wanted.epilogue)) {
         (Some(policy), Some(plan)) if policy.is_of_largest() => Ok(MatmulPlan::Warps(plan)),
@@ -127,7 +128,8 @@ pub(super) fn choose_listed(
     problem: &MatmulProblem,
     device: &DeviceLimits,
 ) -> Result<Option<MatmulPlan>> {
-    if let Some(policy) = StackPolicy::of(problem, device) {
+    let stack = StackPolicy::of(problem, device);
+    if let Some(policy) = stack.filter(|policy| !policy.is_slower_than_tensor_cores(problem.dtype, device)) {
         return Ok(Some(MatmulPlan::Stack(policy)));
     }
     let plan = tiles_in_order(op, problem, device)?;

@@ -1,6 +1,6 @@
 //! Products of stacks of small matrices, of which a block computes several: the tiles, and the kernel's template arguments.
 
-use gpu_array::DType;
+use gpu_array::{DType, gpu_driver::Arch};
 
 use super::{policy::cuda_element, problem::MatmulProblem, tile::PACK_BYTES};
 use crate::common::launch::{DeviceLimits, MOST_BLOCKS};
@@ -71,6 +71,11 @@ impl StackPolicy {
     /// Whether the tile is the largest, beside which a kernel for larger matrices is faster where it takes these.
     pub(super) fn is_of_largest(&self) -> bool {
         self.tile == TILES[TILES.len() - 1]
+    }
+
+    /// Whether tiles on tensor cores are faster. H200, 8192 products of 64 x 64 of f64: 222 us by them, 266 by this kernel, 192 by cuBLAS 13.1.
+    pub(super) fn is_slower_than_tensor_cores(&self, dtype: DType, device: &DeviceLimits) -> bool {
+        dtype == DType::F64 && device.arch >= Arch::new(8, 0) && self.is_of_largest()
     }
 
     /// Whether the matrices of a stack are so small that a block has several.
