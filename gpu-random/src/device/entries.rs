@@ -33,11 +33,6 @@ static PHILOX_SOURCE: Source = Source {
 /// Threads of a block of `xorwow_start`, which has one for each generator.
 pub(super) const START_THREADS: u32 = 128;
 
-/// The name of a distribution in a kernel's template arguments.
-fn qualified<D: Distribution>() -> String {
-    format!("gpu_random::{}", D::cuda())
-}
-
 /// A kernel: its type of policy, template arguments, threads of a block and parameters.
 macro_rules! kernel {
     ($(#[$doc:meta])* $name:ident$(<$D:ident>)?, $source:ident, $cuda:literal, |$policy:ident: $Policy:ty| $template:expr, $threads:expr,
@@ -72,32 +67,32 @@ kernel!(
 );
 kernel!(
     /// States, next, tables; out, n; turns, complete, cursor, skip, dropped; rows of a chunk, chunks; parameters. The policy is EXACT.
-    Fill<D>, XORWOW_SOURCE, "gpu_random::xorwow_fill", |exact: bool| format!("{}, {exact}", qualified::<D>()), FILL_THREADS,
+    Fill<D>, XORWOW_SOURCE, "gpu_random::xorwow_fill", |exact: bool| format!("{}, {exact}", D::cuda()), FILL_THREADS,
     (In<'a, u32>, Out<'a, u32>, In<'a, u32>, Out<'a, D::Value>, u64, u64, u64, u32, u32, u32, u64, u32, u64, u64, u64)
 );
 kernel!(
     /// States, next, out; turns, cursor, rows of a part, parts; parameters.
-    FillFew<D>, XORWOW_SOURCE, "gpu_random::xorwow_fill_few", |_policy: ()| qualified::<D>(), FEW_THREADS,
+    FillFew<D>, XORWOW_SOURCE, "gpu_random::xorwow_fill_few", |_policy: ()| D::cuda(), FEW_THREADS,
     (In<'a, u32>, Out<'a, u32>, Out<'a, D::Value>, u32, u32, u32, u32, u64, u64, u64)
 );
 kernel!(
     /// Seed, subsequences, next, out; turns, rows of a part, parts; parameters.
-    FillFirst<D>, XORWOW_SOURCE, "gpu_random::xorwow_fill_first", |_policy: ()| qualified::<D>(), 256,
+    FillFirst<D>, XORWOW_SOURCE, "gpu_random::xorwow_fill_first", |_policy: ()| D::cuda(), 256,
     (SeedSequence, In<'a, u32>, Out<'a, u32>, Out<'a, D::Value>, u32, u32, u32, u64, u64, u64)
 );
 kernel!(
     /// The arguments of [`Fill`], with jumps for tables, and the number of generators before that of chunks.
-    FillAny<D>, XORWOW_SOURCE, "gpu_random::xorwow_fill_any", |_policy: ()| qualified::<D>(), ANY_THREADS,
+    FillAny<D>, XORWOW_SOURCE, "gpu_random::xorwow_fill_any", |_policy: ()| D::cuda(), ANY_THREADS,
     (In<'a, u32>, Out<'a, u32>, In<'a, u32>, Out<'a, D::Value>, u64, u64, u64, u32, u32, u32, u64, u32, u32, u64, u64, u64)
 );
 kernel!(
     /// Out, n; seed, cursor, skip, whole; below, others, split; parameters.
-    PhiloxFill<D>, PHILOX_SOURCE, "gpu_random::philox_fill", |_policy: ()| qualified::<D>(), PHILOX_THREADS,
+    PhiloxFill<D>, PHILOX_SOURCE, "gpu_random::philox_fill", |_policy: ()| D::cuda(), PHILOX_THREADS,
     (Out<'a, D::Value>, u64, u64, u32, u32, u32, u64, u64, u32, u64, u64, u64)
 );
 kernel!(
     /// Out, n; seed, seeds, each, generators, cursor, skip, whole; pieces, their number; parameters.
-    PhiloxFillAny<D>, PHILOX_SOURCE, "gpu_random::philox_fill_any", |_policy: ()| qualified::<D>(), PHILOX_THREADS,
+    PhiloxFillAny<D>, PHILOX_SOURCE, "gpu_random::philox_fill_any", |_policy: ()| D::cuda(), PHILOX_THREADS,
     (Out<'a, D::Value>, u64, u64, In<'a, u32>, u32, u32, u32, u32, u32, In<'a, u64>, u32, u64, u64, u64)
 );
 

@@ -15,7 +15,7 @@ impl Distribution for RandomBits {
     const WORDS: usize = 1;
     const VALUES: usize = 1;
     fn cuda() -> String {
-        "Bits".to_owned()
+        "gpu_random::Bits".to_owned()
     }
     fn parameters(&self) -> [u64; 3] {
         [0; 3]
@@ -47,7 +47,7 @@ impl Distribution for Bernoulli {
     const WORDS: usize = 2;
     const VALUES: usize = 1;
     fn cuda() -> String {
-        "Bernoulli".to_owned()
+        "gpu_random::Bernoulli".to_owned()
     }
     fn parameters(&self) -> [u64; 3] {
         [self.probability.to_bits(), 0, 0]
@@ -131,7 +131,7 @@ impl Distribution for LargePoisson {
     const WORDS: usize = 2;
     const VALUES: usize = 1;
     fn cuda() -> String {
-        "LargePoisson".to_owned()
+        "gpu_random::LargePoisson".to_owned()
     }
     fn parameters(&self) -> [u64; 3] {
         [self.lambda, self.ln_lambda, self.root].map(f64::to_bits)

@@ -57,7 +57,7 @@ macro_rules! integers {
             const WORDS: usize = $words;
             const VALUES: usize = 1;
             fn cuda() -> String {
-                format!("Integers<{}>", <$type as DevicePod>::CUDA_NAME)
+                format!("gpu_random::Integers<{}>", <$type as DevicePod>::CUDA_NAME)
             }
             fn parameters(&self) -> [u64; 3] {
                 [self.base, self.span, self.span.wrapping_neg() % self.span]

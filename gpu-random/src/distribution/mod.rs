@@ -46,7 +46,7 @@ pub(crate) trait Distribution: Clone + Send + Sync + 'static {
     /// Values that it gives: 1 or 2.
     const VALUES: usize;
 
-    /// The structure in C++, such as `Uniform<float>`.
+    /// The structure in C++, such as `gpu_random::Uniform<float>`.
     fn cuda() -> String;
 
     /// The parameters, as the kernels take them. If there is a table, the first one stands for its address.

@@ -57,7 +57,7 @@ macro_rules! pairs {
             const WORDS: usize = 2 * T::WORDS;
             const VALUES: usize = 2;
             fn cuda() -> String {
-                format!(concat!($cuda, "<{}>"), <T as DevicePod>::CUDA_NAME)
+                format!(concat!("gpu_random::", $cuda, "<{}>"), <T as DevicePod>::CUDA_NAME)
             }
             fn parameters(&self) -> [u64; 3] {
                 [self.mean.wide().to_bits(), self.deviation.wide().to_bits(), 0]

@@ -189,7 +189,7 @@ impl Distribution for Discrete {
     const WORDS: usize = 1;
     const VALUES: usize = 1;
     fn cuda() -> String {
-        "Discrete".to_owned()
+        "gpu_random::Discrete".to_owned()
     }
     fn parameters(&self) -> [u64; 3] {
         [0, self.base.into(), self.bits.into()]

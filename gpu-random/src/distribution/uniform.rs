@@ -40,7 +40,7 @@ impl<T: Real> Distribution for Uniform<T> {
     const WORDS: usize = T::WORDS;
     const VALUES: usize = 1;
     fn cuda() -> String {
-        format!("Uniform<{}>", <T as DevicePod>::CUDA_NAME)
+        format!("gpu_random::Uniform<{}>", <T as DevicePod>::CUDA_NAME)
     }
     fn parameters(&self) -> [u64; 3] {
         [0; 3]
@@ -64,7 +64,7 @@ impl<T: Real> Distribution for HalfOpen<T> {
     const WORDS: usize = T::WORDS;
     const VALUES: usize = 1;
     fn cuda() -> String {
-        format!("HalfOpen<{}>", <T as DevicePod>::CUDA_NAME)
+        format!("gpu_random::HalfOpen<{}>", <T as DevicePod>::CUDA_NAME)
     }
     fn parameters(&self) -> [u64; 3] {
         [self.low, self.width, self.most].map(|value| value.wide().to_bits())
@@ -87,7 +87,7 @@ impl<T: Real> Distribution for Exponential<T> {
     const WORDS: usize = T::WORDS;
     const VALUES: usize = 1;
     fn cuda() -> String {
-        format!("Exponential<{}>", <T as DevicePod>::CUDA_NAME)
+        format!("gpu_random::Exponential<{}>", <T as DevicePod>::CUDA_NAME)
     }
     fn parameters(&self) -> [u64; 3] {
         [self.mean.wide().to_bits(), 0, 0]
