@@ -15,7 +15,7 @@ fn instance(expression: &str) -> Result<Instance, String> {
 }
 
 /// The kernel as PTX: of an architecture that NVRTC does not know it gives that of the newest one below. Images would have the options in them too.
-/// NVRTC puts eight digits that change from second to second into names that a file has to itself; they are left out.
+/// NVRTC puts a number in hexadecimal digits, which changes from second to second, into names that a file has to itself; it is left out.
 fn code(instance: &Instance, options: &[&str]) -> Result<String, String> {
     let program = options.iter().fold(instance.program(), |program, &option| program.option(option));
     let compiled = program.compile(Arch::new(9, 9)).map_err(|error| error.to_string())?;
@@ -23,7 +23,7 @@ fn code(instance: &Instance, options: &[&str]) -> Result<String, String> {
     if !text.contains(".entry") {
         return Err(format!("NVRTC gave no PTX: {text}"));
     }
-    let without = |part: &str| part.get(8..).unwrap_or(part).to_owned();
+    let without = |part: &str| part.trim_start_matches(|digit: char| digit.is_ascii_hexdigit()).to_owned();
     let mut parts = text.split("xorwow_cu_").map(str::to_owned);
     let first = parts.next().unwrap_or_default();
     Ok(parts.fold(first, |text, part| text + &without(&part)))
