@@ -15,7 +15,6 @@ fn instance(expression: &str) -> Result<Instance, String> {
 }
 
 /// The kernel as PTX: of an architecture that NVRTC does not know it gives that of the newest one below. Images would have the options in them too.
-/// NVRTC puts a number in hexadecimal digits, which changes from second to second, into names that a file has to itself; it is left out.
 fn code(instance: &Instance, options: &[&str]) -> Result<String, String> {
     let program = options.iter().fold(instance.program(), |program, &option| program.option(option));
     let compiled = program.compile(Arch::new(9, 9)).map_err(|error| error.to_string())?;
@@ -23,10 +22,20 @@ fn code(instance: &Instance, options: &[&str]) -> Result<String, String> {
     if !text.contains(".entry") {
         return Err(format!("NVRTC gave no PTX: {text}"));
     }
-    let without = |part: &str| part.trim_start_matches(|digit: char| digit.is_ascii_hexdigit()).to_owned();
-    let mut parts = text.split("xorwow_cu_").map(str::to_owned);
-    let first = parts.next().unwrap_or_default();
-    Ok(parts.fold(first, |text, part| text + &without(&part)))
+    Ok(without_names_of_the_file(&text))
+}
+
+/// The text without the names of namespaces that a file has to itself, such as `47_GLOBAL__N__00000000_9_xorwow_cu_0a1b2c3d_20518`: NVRTC puts the
+/// second and the process into them, and the cache has texts of several processes. The number in front is the name's length.
+fn without_names_of_the_file(text: &str) -> String {
+    let (mut rest, mut kept) = (text, String::new());
+    while let Some(at) = ["_GLOBAL__N_", "_INTERNAL_"].iter().filter_map(|name| rest.find(name)).min() {
+        let before = rest[..at].trim_end_matches(|digit: char| digit.is_ascii_digit());
+        let length = rest[before.len()..at].parse().unwrap_or(1);
+        kept += before;
+        rest = rest.get(at + length..).unwrap_or_default();
+    }
+    kept + rest
 }
 
 const NORMAL: [&str; 2] = [
