@@ -168,7 +168,6 @@ impl Crate {
             "self" | "super" => module.clone(),
             _ => {
                 let inner = [&**module, std::slice::from_ref(first)].concat();
-                let from_glob = || self.behind_globs(module, first, 0);
                 return match self.0[module].imports.get(first) {
                     _ if self.0.contains_key(&inner) => Some([&*inner, rest].concat()),
                     // A crate and a module of one name: `use rand::rand`.
@@ -176,7 +175,7 @@ impl Crate {
                         Some([&*self.absolute(module, brought)?, rest].concat())
                     }
                     Some(_) => None,
-                    None => from_glob().map(|module| [&*module, path].concat()),
+                    None => self.behind_globs(module, first, 0).map(|module| [&*module, path].concat()),
                 };
             }
         };

@@ -72,9 +72,13 @@ impl<T: Element> Computed<T> {
 
 /// The array in memory that an expression is, and its streams.
 pub(crate) fn in_memory<'l>(lowered: &'l Lowered<'_>) -> Result<(ArrayLayout<'l>, Homes<'l>)> {
+    Ok((layout_of(lowered), unique(lowered.homes().map(|home| -> &Stream { home }))))
+}
+
+/// The array in memory that an expression is.
+pub(crate) fn layout_of<'l>(lowered: &'l Lowered<'_>) -> ArrayLayout<'l> {
     let Some(LoweredLeaf { address, strides, .. }) = lowered.array() else {
         unreachable!("an operand is an array or has become one");
     };
-    let homes = unique(lowered.homes().map(|home| -> &Stream { home }));
-    Ok((ArrayLayout { address, shape: lowered.shape(), strides }, homes))
+    ArrayLayout { address, shape: lowered.shape(), strides }
 }

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     AlgoError, Result,
     common::{
-        array_operand::{ArrayLayout, in_memory},
+        array_operand::layout_of,
         launch::{allocate, unique},
     },
 };
@@ -122,7 +122,7 @@ struct Pairs<'a, T: MatmulElement> {
     views: Vec<(GpuView<'a, T, Ix2>, GpuView<'a, T, Ix2>)>,
     a: Vec<Lowered<'a>>,
     b: Vec<Lowered<'a>>,
-    /// The shape of one product.
+    /// The shape of the products, as those of a stack.
     shape: MatmulShape,
 }
 
@@ -158,18 +158,9 @@ impl<'a, T: MatmulElement> Pairs<'a, T> {
         }
         let views: Vec<_> = left.into_iter().zip(right).collect();
         let Some((first_a, first_b)) = views.first() else { return Err(ArrayError::NoArrays { op: OP }.into()) };
-        let shape = MatmulShape::of(OP, first_a.shape(), first_b.shape())?;
-        // All results together are one array.
-        Self::stacked(views.len(), &shape)?;
+        let stacked = |matrix: &[usize]| [views.len(), matrix[0], matrix[1]];
+        let shape = MatmulShape::of(OP, &stacked(first_a.shape()), &stacked(first_b.shape()))?;
         Ok(Self { views, a, b, shape })
-    }
-
-    /// The shape of a stack of `count` products.
-    ///
-    /// # Errors
-    /// `TooLarge` of arrays.
-    fn stacked(count: usize, &MatmulShape { m, n, k, .. }: &MatmulShape) -> Result<MatmulShape> {
-        MatmulShape::of(OP, &[count, m, k], &[count, k, n])
     }
 
     /// Whether a kernel can take all products at once, on this stream. A graph holds no copy from the host, of the table.
@@ -189,17 +180,12 @@ impl<'a, T: MatmulElement> Pairs<'a, T> {
         if self.shape.m == 0 || self.shape.n == 0 {
             return Ok(true);
         }
-        let in_lists = [&self.a[..], &self.b[..]].map(|list: &[Lowered<'_>]| {
-            list.iter().map(|matrix| Ok(in_memory(matrix)?.0)).collect::<Result<Vec<ArrayLayout<'_>>>>()
-        });
-        let [left, right] = in_lists;
-        let (left, right) = (left?, right?);
         let streams = unique(homes.iter().copied().chain(self.a.iter().chain(&self.b).flat_map(Lowered::homes)));
-        let address = |matrix: &ArrayLayout<'_>| matrix.address;
-        let columns = [addresses, left.iter().map(address).collect(), right.iter().map(address).collect()];
+        let addresses_of = |list: &[Lowered<'_>]| list.iter().map(|matrix| layout_of(matrix).address).collect();
+        let columns = [addresses, addresses_of(&self.a), addresses_of(&self.b)];
         let bases = [0, 1, 2].map(|operand| base(&columns[operand]));
-        let strides = [strides, strides_of(left[0].strides), strides_of(right[0].strides)];
-        let problem = self.problem(bases, strides)?;
+        let (first_a, first_b) = &self.views[0];
+        let problem = self.problem(bases, [strides, strides_of(first_a.strides()), strides_of(first_b.strides())]);
         // The problem may be the transposed one, in which a and b have changed places.
         let is_transposed = problem.batch[0].steps[1] != STEPS[1];
         let order = if is_transposed { [0, 2, 1] } else { [0, 1, 2] };
@@ -211,14 +197,13 @@ impl<'a, T: MatmulElement> Pairs<'a, T> {
     }
 
     /// The products as those of a stack, of which c, a and b lie at `bases`. Its steps do not count.
-    fn problem(&self, [c, a, b]: [u64; 3], [of_c, of_a, of_b]: [[isize; 2]; 3]) -> Result<MatmulProblem> {
-        let shape = Self::stacked(self.views.len(), &self.shape)?;
+    fn problem(&self, [c, a, b]: [u64; 3], [of_c, of_a, of_b]: [[isize; 2]; 3]) -> MatmulProblem {
         let matrix = |operand: usize, address: u64, [row, column]: [isize; 2]| {
             let batch = Strides::from_elem(STEPS[operand], 1);
             Matrix { address, batch, row, column }
         };
         let matrices = [matrix(1, a, of_a), matrix(2, b, of_b), matrix(0, c, of_c)];
-        Ok(MatmulProblem::new(T::DTYPE, &shape, matrices, [T::one(), T::ZERO].map(words_of)))
+        MatmulProblem::new(T::DTYPE, &self.shape, matrices, [T::one(), T::ZERO].map(words_of))
     }
 }
 

@@ -98,8 +98,7 @@ pub(super) fn choose(
     wanted: Wanted,
     device: &DeviceLimits,
 ) -> Result<MatmulPlan> {
-    let stack = StackPolicy::of(problem, device);
-    let stack = stack.filter(|policy| !wanted.tiles && !policy.is_slower_than_tensor_cores(problem.dtype, device));
+    let stack = StackPolicy::of(problem, device).filter(|_| !wanted.tiles);
     let warps = WarpPlan::of(problem, device).filter(|_| !wanted.tiles);
     match (stack, warps.filter(|_| !wanted.epilogue)) {
         (Some(policy), Some(plan)) if policy.is_of_largest() => Ok(MatmulPlan::Warps(plan)),
@@ -128,8 +127,7 @@ pub(super) fn choose_listed(
     problem: &MatmulProblem,
     device: &DeviceLimits,
 ) -> Result<Option<MatmulPlan>> {
-    let stack = StackPolicy::of(problem, device);
-    if let Some(policy) = stack.filter(|policy| !policy.is_slower_than_tensor_cores(problem.dtype, device)) {
+    if let Some(policy) = StackPolicy::of(problem, device) {
         return Ok(Some(MatmulPlan::Stack(policy)));
     }
     let plan = tiles_in_order(op, problem, device)?;

@@ -64,7 +64,8 @@ impl StackPolicy {
         let fits = problem.batch.len() == 1
             && 4 * m * n >= tile.size * tile.size
             && (LEAST_WAVES * device.multiprocessors..=MOST_BLOCKS).contains(&blocks)
-            && policy.shared_bytes(dtype) <= device.most_shared_bytes;
+            && policy.shared_bytes(dtype) <= device.most_shared_bytes
+            && !policy.is_slower_than_tensor_cores(dtype, device);
         fits.then_some(policy)
     }
 
@@ -74,7 +75,7 @@ impl StackPolicy {
     }
 
     /// Whether tiles on tensor cores are faster. H200, 8192 products of 64 x 64 of f64: 222 us by them, 266 by this kernel, 192 by cuBLAS 13.1.
-    pub(super) fn is_slower_than_tensor_cores(&self, dtype: DType, device: &DeviceLimits) -> bool {
+    fn is_slower_than_tensor_cores(&self, dtype: DType, device: &DeviceLimits) -> bool {
         dtype == DType::F64 && device.arch >= Arch::new(8, 0) && self.is_of_largest()
     }
 
