@@ -5,7 +5,7 @@ use std::{ffi::c_int, mem::MaybeUninit};
 
 use cudarc::cublas::sys;
 use gpu_array::{Complex, Float, GpuArray, bf16, f16};
-use gpu_driver::{CurrentGuard, DevicePod, DeviceVec};
+use gpu_driver::{CurrentGuard, Device, DevicePod, DeviceVec, Stream};
 use gpu_sparse::Scalar;
 use ndarray::{Array2, Ix2};
 
@@ -40,10 +40,15 @@ static LIBRARY: Library = Library {
     ],
 };
 
+/// Opens the library, once per process.
+pub(super) fn ready(device: &Device) -> Outcome {
+    LIBRARY.ready(device)
+}
+
 /// Everything on the device.
 pub(super) fn figures(harness: &mut Harness) {
     let Some(gpu) = harness.gpu() else { return };
-    match LIBRARY.ready(gpu).and_then(|()| Handle::new(gpu)).and_then(|handle| handle.version()) {
+    match ready(gpu.device()).and_then(|()| Handle::new(gpu)).and_then(|handle| handle.version()) {
         Ok(version) => harness.version("cublas", &version),
         Err(reason) => return harness.gap("cublas", None, &reason.to_string()),
     }
@@ -282,21 +287,25 @@ fn multiply(handle: &Handle, product: &Product, [a, b, c]: [u64; 3], types: Type
 }
 
 /// The library's state, which leaves scalar results on the device.
-struct Handle {
-    raw: sys::cublasHandle_t,
+pub(super) struct Handle {
+    pub(super) raw: sys::cublasHandle_t,
     _current: CurrentGuard,
 }
 
 impl Handle {
-    fn new(gpu: &Gpu) -> Outcome<Self> {
-        let current = gpu.device().make_current()?;
+    pub(super) fn new(gpu: &Gpu) -> Outcome<Self> {
+        Self::on(gpu.stream())
+    }
+
+    pub(super) fn on(stream: &Stream) -> Outcome<Self> {
+        let current = stream.device().make_current()?;
         let mut raw = MaybeUninit::uninit();
         // SAFETY: the pointer is valid for the call.
         ok("cublasCreate", unsafe { sys::cublasCreate_v2(raw.as_mut_ptr()) })?;
         // SAFETY: written by the call that succeeded.
         let handle = Self { raw: unsafe { raw.assume_init() }, _current: current };
         // SAFETY: both are alive.
-        ok("cublasSetStream", unsafe { sys::cublasSetStream_v2(handle.raw, gpu.stream().as_raw().cast()) })?;
+        ok("cublasSetStream", unsafe { sys::cublasSetStream_v2(handle.raw, stream.as_raw().cast()) })?;
         Ok(handle)
     }
 

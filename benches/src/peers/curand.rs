@@ -46,7 +46,7 @@ const SAMPLE: usize = 1 << 16;
 /// Everything on the device.
 pub(super) fn figures(harness: &mut Harness) {
     let Some(gpu) = harness.gpu() else { return };
-    match LIBRARY.ready(gpu).and_then(|()| version()) {
+    match LIBRARY.ready(gpu.device()).and_then(|()| version()) {
         Ok(version) => harness.version("curand", &version),
         Err(reason) => return harness.gap("curand", None, &reason.to_string()),
     }

@@ -42,7 +42,7 @@ pub(super) fn products<T: Scalar>(harness: &mut Harness, input: &Input<'_, T>) {
     if !input.case().operations.contains(&Operation::Spmv) {
         return;
     }
-    match LIBRARY.ready(gpu).and_then(|()| Handle::new(gpu)).and_then(|handle| handle.version()) {
+    match LIBRARY.ready(gpu.device()).and_then(|()| Handle::new(gpu)).and_then(|handle| handle.version()) {
         Ok(version) => harness.version("cusparse", &version),
         Err(reason) => return harness.gap("cusparse", None, &reason.to_string()),
     }

@@ -8,9 +8,9 @@ use std::{
     sync::{Mutex, OnceLock, PoisonError},
 };
 
-use gpu_driver::nvrtc;
+use gpu_driver::{Device, nvrtc};
 
-use crate::harness::{Gpu, Outcome};
+use crate::harness::Outcome;
 
 /// A library, and how `cudarc` opens it. `cudarc` panics where a library or a function is missing, so both are looked for before.
 pub(super) struct Library {
@@ -26,8 +26,8 @@ pub(super) struct Library {
 
 impl Library {
     /// Opens it, once per process; the error names the library or function that is missing.
-    pub(super) fn ready(&self, gpu: &Gpu) -> Outcome {
-        if gpu.device().is_emulated() {
+    pub(super) fn ready(&self, device: &Device) -> Outcome {
+        if device.is_emulated() {
             return Err("the emulated device has no libraries of NVIDIA's".into());
         }
         static FOUND: Mutex<Option<HashMap<&'static str, Result<(), String>>>> = Mutex::new(None);

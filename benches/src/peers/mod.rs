@@ -6,11 +6,17 @@
 #[cfg(feature = "peers")]
 mod cublas;
 #[cfg(feature = "peers")]
+mod cublaslt;
+#[cfg(feature = "peers")]
 mod curand;
 #[cfg(feature = "peers")]
 mod cusparse;
 #[cfg(feature = "peers")]
 mod driver;
+#[cfg(feature = "peers")]
+pub mod emulated;
+#[cfg(feature = "peers")]
+mod factorizations;
 #[cfg(feature = "peers")]
 mod faer;
 #[cfg(feature = "peers")]
@@ -85,7 +91,11 @@ pub fn dense(harness: &mut Harness) {
     reductions::figures(harness);
     scans::figures(harness);
     #[cfg(feature = "peers")]
-    cublas::figures(harness);
+    {
+        cublas::figures(harness);
+        cublaslt::figures(harness);
+        factorizations::figures(harness);
+    }
     #[cfg(not(feature = "peers"))]
     if harness.on_gpu() {
         left_out(harness, "cublas");

@@ -8,7 +8,7 @@ use ndarray::{Array3, ArrayView2, Axis, Ix3};
 use super::BY;
 use crate::{
     data,
-    harness::{Check, Gpu, Harness, Outcome, Work},
+    harness::{Check, Gpu, Harness, Outcome, Set, Work},
 };
 
 pub(super) fn figures(harness: &mut Harness) {
@@ -17,14 +17,45 @@ pub(super) fn figures(harness: &mut Harness) {
 }
 
 /// Symmetric matrices with a heavy diagonal, and a right-hand side for each.
-struct Systems<T: LinalgElement> {
-    host: Array3<T>,
-    a: GpuArray<T, Ix3>,
-    b: GpuArray<T, Ix3>,
+pub(crate) struct Systems<T: LinalgElement> {
+    pub(crate) host: Array3<T>,
+    pub(crate) a: GpuArray<T, Ix3>,
+    pub(crate) b: GpuArray<T, Ix3>,
+}
+
+/// A stack that all libraries factor.
+pub(crate) struct Case {
+    pub(crate) dtype: &'static str,
+    pub(crate) name: String,
+    /// The rows of a matrix, and the number of matrices.
+    pub(crate) lengths: (usize, usize),
+    /// The work of a solution, of a Cholesky factor, and of Q with R.
+    pub(crate) solve: Work,
+    pub(crate) cholesky: Work,
+    pub(crate) qr: Work,
 }
 
 impl<T: LinalgElement + Scalar> Systems<T> {
-    fn of(gpu: &Gpu, n: usize, matrices: usize) -> Outcome<Self> {
+    /// The cases of a set.
+    pub(crate) fn cases(set: Set) -> Vec<Case> {
+        let full = vec![(4, 1 << 20), (8, 1 << 20), (16, 1 << 18), (32, 1 << 16), (64, 1 << 14)];
+        let lengths = set.pick(vec![(8, 20)], vec![(16, 4096)], full).into_iter();
+        let case = |(n, matrices): (usize, usize)| {
+            let (bytes, cube) = ((matrices * n * n * size_of::<T>()) as u64, (matrices * n * n * n) as u64);
+            let sides = 2 * bytes / n as u64;
+            Case {
+                dtype: data::dtype::<T>(),
+                name: format!("{n}-by-{matrices}"),
+                lengths: (n, matrices),
+                solve: Work::copies(bytes + sides).with_flops(2 * cube / 3),
+                cholesky: Work::copies(2 * bytes).with_flops(cube / 3),
+                qr: Work::copies(3 * bytes).with_flops(8 * cube / 3),
+            }
+        };
+        lengths.map(case).collect()
+    }
+
+    pub(crate) fn of(gpu: &Gpu, n: usize, matrices: usize) -> Outcome<Self> {
         let random = data::uniform::<T>(matrices * n * n);
         let host = Array3::from_shape_fn((matrices, n, n), |(matrix, i, j)| {
             let at = |i: usize, j: usize| Scalar::to_f64(random[(matrix * n + i) * n + j]);
@@ -35,7 +66,7 @@ impl<T: LinalgElement + Scalar> Systems<T> {
     }
 
     /// Compares products of matrices with those of the stack, or with right-hand sides, relative to the diagonal.
-    fn check(&self, left: &Array3<T>, right: &Array3<T>, want: &Array3<T>) -> Check {
+    pub(crate) fn check(&self, left: &Array3<T>, right: &Array3<T>, want: &Array3<T>) -> Check {
         let (matrices, n, _) = self.host.dim();
         let wide = |x: ArrayView2<'_, T>| x.mapv(|x| Scalar::to_f64(x));
         let looked_at = (0..matrices).step_by((matrices / 64) | 1).chain([matrices - 1]);
@@ -48,20 +79,14 @@ impl<T: LinalgElement + Scalar> Systems<T> {
 }
 
 fn of_type<T: LinalgElement + Scalar>(harness: &mut Harness) {
-    let full = vec![(4, 1 << 20), (8, 1 << 20), (16, 1 << 18), (32, 1 << 16), (64, 1 << 14)];
-    for (n, matrices) in harness.set().pick(vec![(8, 20)], vec![(16, 4096)], full) {
-        let (dtype, case) = (data::dtype::<T>(), format!("{n}-by-{matrices}"));
-        let (bytes, cube) = ((matrices * n * n * size_of::<T>()) as u64, (matrices * n * n * n) as u64);
+    for Case { dtype, name, lengths: (n, matrices), solve, cholesky, qr } in Systems::<T>::cases(harness.set()) {
         let set_up = move |gpu: &Gpu| Systems::<T>::of(gpu, n, matrices);
-        let sides = 2 * bytes / n as u64;
-        let work = Work::copies(bytes + sides).with_flops(2 * cube / 3);
-        harness.figure("solve-batched", dtype, case.clone(), BY).work(work).on_gpu(
+        harness.figure("solve-batched", dtype, name.clone(), BY).work(solve).on_gpu(
             set_up,
             |systems| Ok(linalg::solve(&systems.a, &systems.b).eval_with_info()?),
             |systems, (x, _)| Ok(systems.check(&systems.host, &x.to_ndarray()?, &systems.b.to_ndarray()?)),
         );
-        let work = Work::copies(2 * bytes).with_flops(cube / 3);
-        harness.figure("cholesky-batched", dtype, case.clone(), BY).work(work).on_gpu(
+        harness.figure("cholesky-batched", dtype, name.clone(), BY).work(cholesky).on_gpu(
             set_up,
             |systems| Ok(linalg::cholesky(&systems.a).eval_with_info()?),
             |systems, (l, _)| {
@@ -70,8 +95,7 @@ fn of_type<T: LinalgElement + Scalar>(harness: &mut Harness) {
                 Ok(systems.check(&l, &transposed, &systems.host))
             },
         );
-        let work = Work::copies(3 * bytes).with_flops(8 * cube / 3);
-        harness.figure("qr-batched", dtype, case, BY).work(work).on_gpu(
+        harness.figure("qr-batched", dtype, name, BY).work(qr).on_gpu(
             set_up,
             |systems| Ok(linalg::qr(&systems.a).eval()?),
             |systems, (q, r)| Ok(systems.check(&q.to_ndarray()?, &r.to_ndarray()?, &systems.host)),

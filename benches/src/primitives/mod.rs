@@ -6,6 +6,9 @@ mod reductions;
 mod scans;
 mod selections;
 
+#[cfg(feature = "peers")]
+pub(crate) use linalg::Systems;
+
 use crate::harness::Harness;
 
 const BY: &str = "gpu-algos";

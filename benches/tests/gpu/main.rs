@@ -52,6 +52,7 @@ fn main() -> ExitCode {
             tests![figures_that_hang_or_crash_are_gaps, times_that_clocks_contradict_are_gaps],
         )
         .group("device", Device::for_tests(), "GPU_TESTS", on_device)
+        .group("cublas", with_cublas(), "", tests![emulated_products_err_at_most_twice_as_much_as_cublas])
         .cases("kernels", nvrtc::version().map(|_| ()), "GPU_COMPILE", kernels)
         .run()
 }
@@ -234,6 +235,48 @@ fn short_calls_are_timed_in_graphs(device: &Device) -> Outcome {
     ensure_eq!(of("figure")[0]["bytes"], json!(256));
     ensure!(of("compile")[0]["seconds"].as_f64() >= Some(0.003), "{:?}", left.lines);
     Ok(())
+}
+
+/// A device beside which there is cuBLAS, in programs that are built with it.
+#[cfg(feature = "peers")]
+fn with_cublas() -> Result<Device, String> {
+    let device = Device::for_tests().map_err(|error| error.to_string())?;
+    if device.is_emulated() {
+        return Err("the emulated device has no cuBLAS".into());
+    }
+    Ok(device)
+}
+
+#[cfg(not(feature = "peers"))]
+fn with_cublas() -> Result<Device, String> {
+    Err("built without the feature `peers` of the crate benches".into())
+}
+
+/// Neither the greatest error nor the mean square's root is more than twice that of cublasSgemm, for factors of each kind.
+#[cfg(feature = "peers")]
+fn emulated_products_err_at_most_twice_as_much_as_cublas(device: &Device) -> Outcome {
+    use benches::peers::emulated::{Errors, Factors, beside_cublas};
+    let mut worse = Vec::new();
+    for lengths in
+        [[512, 512, 512], [300, 1000, 77], [1024, 1024, 1024], [1024, 4096, 1024], [2048, 128, 2048], [257, 1031, 4093]]
+    {
+        for kind in Factors::ALL {
+            let [ours, forced, theirs] = beside_cublas(device, kind, lengths)?;
+            let told = format!("{kind:?} {lengths:?}: {ours:?}, on tensor cores {forced:?}, cublasSgemm {theirs:?}");
+            println!("{told}");
+            let is_within = |ours: Errors| ours.most <= 2.0 * theirs.most && ours.mean <= 2.0 * theirs.mean;
+            if !is_within(ours) || !is_within(forced) {
+                worse.push(told);
+            }
+        }
+    }
+    ensure!(worse.is_empty(), "{worse:#?}");
+    Ok(())
+}
+
+#[cfg(not(feature = "peers"))]
+fn emulated_products_err_at_most_twice_as_much_as_cublas(_: &Device) -> Outcome {
+    Err("there is no cuBLAS".into())
 }
 
 /// On the emulated device they always are; on another each of their figures is there or a gap.
