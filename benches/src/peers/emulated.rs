@@ -72,8 +72,14 @@ impl Errors {
     }
 }
 
-/// The errors of our emulated product, of one that keeps to tensor cores, and of cublasSgemm's, of factors of m x k and k x n. Products of f64 on the device are the reference: a product
-/// of two f32 is exact in f64, and its sums are 2^29 times as fine.
+/// Whether there is cuBLAS beside a device; an error says why not.
+pub fn ready(device: &Device) -> Outcome {
+    cublas::ready(device)
+}
+
+/// The errors of our emulated product, of one that keeps to tensor cores, and of cublasSgemm's, of factors of m x k and k x n.
+///
+/// Products of f64 on the device are the reference: a product of two f32 is exact in f64, and its sums are 2^29 times as fine.
 pub fn beside_cublas(device: &Device, kind: Factors, lengths: [usize; 3]) -> Outcome<[Errors; 3]> {
     cublas::ready(device)?;
     let stream = device.stream();

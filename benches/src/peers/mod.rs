@@ -98,7 +98,7 @@ pub fn dense(harness: &mut Harness) {
     }
     #[cfg(not(feature = "peers"))]
     if harness.on_gpu() {
-        left_out(harness, "cublas");
+        ["cublas", "cublaslt", "cusolver"].map(|peer| left_out(harness, peer));
     }
 }
 

@@ -241,9 +241,7 @@ fn short_calls_are_timed_in_graphs(device: &Device) -> Outcome {
 #[cfg(feature = "peers")]
 fn with_cublas() -> Result<Device, String> {
     let device = Device::for_tests().map_err(|error| error.to_string())?;
-    if device.is_emulated() {
-        return Err("the emulated device has no cuBLAS".into());
-    }
+    benches::peers::emulated::ready(&device).map_err(|error| error.to_string())?;
     Ok(device)
 }
 
@@ -281,7 +279,7 @@ fn emulated_products_err_at_most_twice_as_much_as_cublas(_: &Device) -> Outcome 
 
 /// On the emulated device they always are; on another each of their figures is there or a gap.
 fn peers_that_are_missing_are_gaps(device: &Device) -> Outcome {
-    for (program, peer) in [("sparse", "cusparse"), ("algos", "cublas"), ("random", "curand")] {
+    for (program, peer) in [("sparse", "cusparse"), ("algos", "cublas"), ("algos", "cublaslt"), ("algos", "cusolver"), ("random", "curand")] {
         let left = run(program, backend(device), &[("BENCH_PEERS", "1")])?;
         left.is_whole(backend(device))?;
         let is_gap = |line: &&Value| line["kind"] == "gap" && line["peer"] == peer && line["reason"].is_string();
