@@ -7,12 +7,12 @@
 //! | header | pieces |
 //! |---|---|
 //! | `block/state.cuh` | shuffles of states of any size, shared memory for them |
-//! | `block/reduce.cuh` | `gpu::block::Reduce`: reduction over a block; `reduce_lanes`, `reduce_groups` |
-//! | `block/scan.cuh` | `gpu::block::Scan`: inclusive and exclusive scan over a block, several values to a thread; `scan_lanes` |
+//! | `block/reduce.cuh` | `gpu::block::Reduce`: reduction over a block, whole or in steps; `reduce_lanes`, `reduce_stored`, `reduce_groups` |
+//! | `block/scan.cuh` | `gpu::block::Scan`: inclusive and exclusive scan over a block, whole or in steps; `scan_values`, `scan_lanes`, `prefix_of_thread`, `add_prefix` |
 //! | `block/tile_status.cuh` | `gpu::Slot`: a value that one block publishes and others wait for |
 //! | `block/tile_prefix.cuh` | `gpu::block::TilePrefix`: scans over all blocks of one launch: `claim_tile`, `publish`, `resolve`, `reset_by_last_block` |
 //! | `block/vector_io.cuh` | `gpu::block::VectorTile`: loads and stores of tiles, several neighbours at an access |
-//! | `block/staged_tiles.cuh` | `gpu::block::StagedTiles`: tiles that come into shared memory while the block does something else |
+//! | `block/staged_tiles.cuh` | `gpu::block::StagedTile`, `StagedTiles`: tiles that come into shared memory while the block does something else |
 //!
 //! Operators are structures with a `State`, an `identity()` and an associative `combine(earlier, later)`. States are combined in order, so operators
 //! need not commute, and every launch gives the same bits.

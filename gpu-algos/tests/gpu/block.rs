@@ -14,10 +14,13 @@ pub const TESTS: &[Test<Device>] = tests![
     block_reductions_keep_the_order,
     block_reductions_of_groups,
     block_scans_keep_the_order,
+    block_scans_go_from_tile_to_tile,
+    warp_scans_restart_at_heads,
     tile_prefixes_scan_over_blocks,
     polled_prefixes_go_on_over_any_distance,
     vector_tiles_of_any_alignment,
     staged_tiles_arrive_whole,
+    staged_tiles_arrive_backward,
 ];
 
 /// The map x -> factor x + offset.
@@ -124,6 +127,40 @@ fn block_scans_keep_the_order(device: &Device) -> Outcome {
             ensure!(output.to_vec()? == want, "{threads} threads of {values}, exclusive: {exclusive}");
             ensure_eq!(totals.to_vec()?, x.chunks(tile).map(combined).collect::<Vec<_>>());
         }
+    }
+    Ok(())
+}
+
+/// A block that carries its state from tile to tile: one tile, a cut one, many.
+fn block_scans_go_from_tile_to_tile(device: &Device) -> Outcome {
+    let (stream, kernel) = (device.stream(), kernel(device, "scan_tiles")?);
+    for count in [1_usize, 512, 513, 5_000] {
+        let x = maps(count);
+        let (input, output) = arrays(&stream, &x, count, IDENTITY)?;
+        launch(&kernel, 1, 128, 0, &[input.as_raw(), output.as_raw(), count as u64], &stream)?;
+        ensure!(output.to_vec()? == running(&x), "{count} maps");
+    }
+    Ok(())
+}
+
+/// Segments that begin nowhere, everywhere, once in a thread, at its first and last value.
+fn warp_scans_restart_at_heads(device: &Device) -> Outcome {
+    let (stream, kernel) = (device.stream(), kernel(device, "scan_segments")?);
+    let x = maps(160);
+    let some = |lane: u32| if lane.is_multiple_of(3) { 1 << (lane % 5) | lane % 2 } else { 0 };
+    for heads in [|_| 0, |_| 31, some, |lane| if lane % 7 == 1 { 0b10001 } else { 0 }] {
+        let heads: Vec<u32> = (0..32).map(heads).collect();
+        let (input, output) = arrays(&stream, &x, x.len(), IDENTITY)?;
+        let words = DeviceVec::from_slice(&stream, &heads)?;
+        launch(&kernel, 1, 32, 0, &[input.as_raw(), words.as_raw(), output.as_raw()], &stream)?;
+        let mut state = IDENTITY;
+        let want: Vec<_> = (0..x.len())
+            .map(|i| {
+                state = if heads[i / 5] >> (i % 5) & 1 == 1 { x[i] } else { then(state, x[i]) };
+                state
+            })
+            .collect();
+        ensure!(output.to_vec()? == want, "{heads:?}");
     }
     Ok(())
 }
@@ -236,6 +273,20 @@ fn staged_tiles_arrive_whole(device: &Device) -> Outcome {
         launch(&kernel, blocks, 128, 3 * 8 * TILE as u32, &words, &stream)?;
         let want: Vec<_> = x[from..].chunks(TILE).flat_map(running).collect();
         ensure!(output.to_vec()?[..count] == want[..], "{count} maps from {from} by {blocks} blocks");
+    }
+    Ok(())
+}
+
+/// A tile that is read from its last value on: whole and cut, where vectors of memory are aligned or not.
+fn staged_tiles_arrive_backward(device: &Device) -> Outcome {
+    let (stream, kernel) = (device.stream(), kernel(device, "reverse_staged")?);
+    for (from, count) in [(0, 512), (0, 511), (1, 511), (1, 300), (0, 1), (0, 0_usize)] {
+        let x = maps(from + count);
+        let (input, output) = arrays(&stream, &[&x[..], &[IDENTITY]].concat(), count.max(1), IDENTITY)?;
+        let words = [input.as_raw() + 8 * from as u64, output.as_raw(), count as u64];
+        launch(&kernel, 1, 64, 0, &words, &stream)?;
+        let want: Vec<_> = x[from..].iter().rev().copied().collect();
+        ensure!(output.to_vec()?[..count] == want[..], "{count} maps from {from}");
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ namespace gpu::algos::scan {
 
 // The shared memory of a block's tiles, as the host passes it.
 template <class E, class F, class O, class P> using PipelinedBuffers =
-    StageBuffers<E, F, typename O::State, P::TILE, P::AHEAD + P::LOADING, P::LOADING>;
+    StageBuffers<E, F, typename O::State, P, P::AHEAD + P::LOADING, P::LOADING>;
 
 template <class E, class F, class M, class O, int MODE, class P>
 __global__ void __launch_bounds__(P::THREADS + 64, 1)
