@@ -78,6 +78,20 @@ template <class T, int VECTOR_SIZE, int VECTORS_PER_THREAD> struct StagedTile {
     }
 };
 
+// The layout of the tiles of several arrays in shared memory. Array 0 has STAGES buffers, since
+// results replace its values; each other one has LOADING, for the tiles in flight and the one that
+// is read. Buffers tells the bytes of a buffer of array K, `bytes<K>()`.
+template <class Buffers, int STAGES, int LOADING> struct StageLayout {
+    // Bytes before the buffers of array K; before the end, if there are K arrays.
+    template <int K> static constexpr int start() {
+        if constexpr (K == 0) {
+            return 0;
+        } else {
+            return start<K - 1>() + (K == 1 ? STAGES : LOADING) * Buffers::template bytes<K - 1>();
+        }
+    }
+};
+
 // STAGES tiles of THREADS * VECTOR_SIZE * VECTORS_PER_THREAD values each, for a block of THREADS.
 // VECTORS_PER_THREAD is a power of 2, at most 8; a vector has 4, 8 or 16 bytes.
 template <class T, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD, int STAGES>

@@ -11,37 +11,30 @@ namespace gpu::algos::scan {
 // other leaf has LOADING buffers of its own. The block's tile `number` has the buffer of that
 // number, modulo theirs. Each thread calls a method for vectors of its choice; none synchronises.
 template <class E, class F, class S, class P, int STAGES, int LOADING> struct StageBuffers {
+    typedef StageLayout<StageBuffers, STAGES, LOADING> Layout;
     static constexpr int LEAVES = E::Leaves::SIZE + F::Leaves::SIZE, TILE = P::TILE,
                          VECTOR_SIZE = P::VECTOR_SIZE;
     template <class T> using Tile = StagedTile<T, VECTOR_SIZE, P::VECTORS_PER_THREAD>;
     template <int K> using Leaf = typename LeafOf<K, E, F>::type;
-    static constexpr int main() {
-        int bytes = int(sizeof(S));
-        if constexpr (LEAVES > 0)
-            bytes = LeafOf<0, E, F>::BYTES > bytes ? LeafOf<0, E, F>::BYTES : bytes;
-        return bytes * TILE;
+    // Bytes of a buffer of leaf K. Without leaves there are buffers of states.
+    template <int K> static constexpr int bytes() {
+        int of_value = K == 0 ? int(sizeof(S)) : 0;
+        if constexpr (K < LEAVES)
+            of_value = LeafOf<K, E, F>::BYTES > of_value ? LeafOf<K, E, F>::BYTES : of_value;
+        return of_value * TILE;
     }
-    template <int K> static constexpr int start() {
-        if constexpr (K == 0) {
-            return 0;
-        } else if constexpr (K == 1) {
-            return STAGES * main();
-        } else {
-            return start<K - 1>() + LOADING * TILE * LeafOf<K - 1, E, F>::BYTES;
-        }
-    }
-    static constexpr int ALL = start<(LEAVES > 0 ? LEAVES : 1)>();
+    static constexpr int ALL = Layout::template start<(LEAVES > 0 ? LEAVES : 1)>();
 
     unsigned char *room;
     // The states of the block's tile `number`.
     __device__ __forceinline__ Tile<S> states(int number) const {
-        return {reinterpret_cast<S *>(room + number % STAGES * main())};
+        return {reinterpret_cast<S *>(room + number % STAGES * bytes<0>())};
     }
     // Its values of leaf K.
     template <int K>
     __device__ __forceinline__ Tile<typename Stored<Leaf<K>>::type> leaf(int number) const {
-        const int at = K == 0 ? number % STAGES * main()
-                              : start<K>() + number % LOADING * TILE * LeafOf<K, E, F>::BYTES;
+        const int at =
+            Layout::template start<K>() + number % (K == 0 ? STAGES : LOADING) * bytes<K>();
         return {reinterpret_cast<typename Stored<Leaf<K>>::type *>(room + at)};
     }
 
