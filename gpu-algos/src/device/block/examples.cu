@@ -176,7 +176,7 @@ template <class T, int THREADS, int VECTOR_SIZE> __global__ void __launch_bounds
 }
 
 // out[i] = the maps of the tile up to i, for tiles that come through shared memory. Grid: any
-// number of blocks of 128 threads, which take tiles in turns. Shared memory: StagedTiles::BYTES.
+// number of blocks of 128 threads, which stride over the tiles. Shared memory: StagedTiles::BYTES.
 extern "C" __global__ void __launch_bounds__(128)
     scan_staged(const Affine *x, Affine *out, int64_t count) {
     typedef block::StagedTiles<Affine, 128, 2, 4, 3> Tiles;

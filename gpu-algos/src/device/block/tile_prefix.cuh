@@ -3,10 +3,11 @@
 // #include "block/scan.cuh"
 // #include "block/tile_prefix.cuh"
 //
-// The values of a launch are cut into tiles. Each block claims tiles in turn (`claim_tile`),
-// combines the values of a tile and publishes that aggregate (`TilePrefix::publish`), resolves its
-// prefix, which combines the aggregates of all tiles before it (`TilePrefix::resolve`), and writes
-// its results. At the end the last block clears the memory for the next launch
+// The values of a launch are cut into tiles. Each block claims one tile after another
+// (`claim_tile`), combines the values of a tile and publishes that aggregate
+// (`TilePrefix::publish`), resolves its prefix, which combines the aggregates of all tiles before
+// it (`TilePrefix::resolve`), and writes its results. At the end the last block clears the memory
+// for the next launch
 // (`reset_by_last_block`).
 //
 // Tiles are claimed by a ticket, so all tiles before a block's tile belong to running blocks: a
@@ -183,7 +184,8 @@ template <int CLAIMER> __device__ __forceinline__ uint32_t claim_tile(GridCounte
 // blocks before it as `place`. All THREADS of the block call it, behind a barrier that follows the
 // block's last poll; it synchronises them. Returns true to thread 0 of that block, which may clear
 // more. ROLLED is that of `TilePrefix::clear`.
-template <int THREADS, bool CLAIMS, bool ROLLED = false, class R, class S, class H> __device__ __forceinline__ bool
+template <int THREADS, bool CLAIMS, bool ROLLED = false, class R, class S, class H> __device__
+__forceinline__ bool
 reset_by_last_block(GridCounters *counters, TilePrefix<R, S, H> &prefix, uint32_t tiles,
                     bool has_arrived, uint32_t place, bool *is_last) {
     if (threadIdx.x == 0) {

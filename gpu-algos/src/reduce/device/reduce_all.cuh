@@ -75,7 +75,7 @@ template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD
 __global__ void __launch_bounds__(THREADS + 32, 2)
     reduce_all(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
-    static_assert(O::COMMUTATIVE, "threads take packs in turns");
+    static_assert(O::COMMUTATIVE, "threads take packs out of order");
     constexpr int LOCALS = O::LANES ? VECTOR_SIZE : 1;
     typedef Reduce<O, THREADS> BlockReduce;
     SHARED(typename BlockReduce::Storage, storage, [1]);
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
     const bool is_collector = threadIdx.x >= THREADS,
                has_slots = is_collector && blocks_per_result > 1 && split + 1 == blocks_per_result;
     // The compiler must not know this value: it would make a second copy of the collector's code
-    // for the first turn.
+    // for the first iteration.
     bool is_rehearsal = params.results != 0;
     gpu::grid_dependency_wait();
     if (is_collector) gpu::trigger_dependents();

@@ -52,7 +52,7 @@ __device__ __forceinline__ uint32_t rank(uint32_t (&selected)[VECTORS_PER_THREAD
 template <int THREADS, class T>
 __device__ __forceinline__ void put_dense(T *to, const T *from, uint32_t count, int64_t step) {
     to += int64_t(threadIdx.x) * step;
-    // There are few turns, and the code of each is fetched.
+    // There are few iterations, and the code of each is fetched.
 #pragma unroll 2
     for (uint32_t k = threadIdx.x; k < count; k += THREADS, to += THREADS * step) *to = from[k];
 }
