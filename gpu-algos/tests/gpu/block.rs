@@ -186,7 +186,7 @@ fn tile_prefixes_scan_over_blocks(device: &Device) -> Outcome {
 
 /// Kernel of two warps: one publishes the aggregates of all tiles, the last ones first, and the other asks for the prefixes of some tiles.
 const POLLED: &str = r#"
-    #include "polled_prefix.cuh"
+    #include "block/polled_prefix.cuh"
     struct Affine { uint32_t factor, offset; };
     struct Compose {
         typedef Affine State;
@@ -203,7 +203,7 @@ const POLLED: &str = r#"
                 sums.publish(uint32_t(k), aggregates[k]);
             return;
         }
-        gpu::algos::scan::PolledPrefix<Compose, Affine> polled = {sums};
+        gpu::block::PolledPrefix<Compose, Affine> polled = {sums};
         for (uint64_t k = 0; k < asked; k++) {
             polled.start(tiles[k]);
             polled.resolve(tiles[k], prefixes + k);
@@ -211,13 +211,12 @@ const POLLED: &str = r#"
     }
 "#;
 
-/// A poll reads the slots of six groups of 32 tiles. Tiles that are farther apart take further turns, of which a launch has few.
+/// A poll reads the slots of six groups of 32 tiles. Tiles that are farther apart take further polls, of which a launch has few.
 fn polled_prefixes_go_on_over_any_distance(device: &Device) -> Outcome {
     let program = block::add_headers(Program::new("polled.cu", POLLED));
-    let program = program.header("polled_prefix.cuh", include_str!("../../src/scan/device/polled_prefix.cuh"));
     let kernel = Module::load(device, &program.compile(device.arch())?)?.function("polled")?;
     let stream = device.stream();
-    // Tiles within six groups of the last one, at their end and behind it, and many turns on; the last group is whole, or not.
+    // Tiles within six groups of the last one, at their end and behind it, and many polls on; the last group is whole, or not.
     for tiles in [vec![1, 2, 191, 383, 384, 385, 3000], vec![192, 384, 577, 769], vec![2560], vec![32, 224, 417]] {
         let aggregates = maps(3000);
         let (input, output) = arrays(&stream, &aggregates, tiles.len(), IDENTITY)?;

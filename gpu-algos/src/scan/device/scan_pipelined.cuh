@@ -26,7 +26,7 @@
 // dynamic shared memory. VALUES is a power of 2, at most 32 and eight packs. Parameters: those of
 // `scan_single_pass`.
 #pragma once
-#include "polled_prefix.cuh"
+#include "block/polled_prefix.cuh"
 #include "staged.cuh"
 
 namespace gpu::algos::scan {
