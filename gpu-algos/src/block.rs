@@ -7,12 +7,13 @@
 //! | header | pieces |
 //! |---|---|
 //! | `block/state.cuh` | shuffles of states of any size, shared memory for them |
-//! | `block/reduce.cuh` | `gpu::block::Reduce`: reduction over a block; `reduce_lanes`, `reduce_groups` |
-//! | `block/scan.cuh` | `gpu::block::Scan`: inclusive and exclusive scan over a block, several values to a thread; `scan_lanes` |
+//! | `block/reduce.cuh` | `gpu::block::Reduce`: reduction over a block, whole or in steps; `reduce_lanes`, `reduce_stored`, `reduce_groups` |
+//! | `block/scan.cuh` | `gpu::block::Scan`: inclusive and exclusive scan over a block; `scan_values`, `scan_lanes`, `prefix_of_thread`, `add_prefix` |
 //! | `block/tile_status.cuh` | `gpu::Slot`: a value that one block publishes and others wait for |
 //! | `block/tile_prefix.cuh` | `gpu::block::TilePrefix`: scans over all blocks of one launch: `claim_tile`, `publish`, `resolve`, `reset_by_last_block` |
+//! | `block/polled_prefix.cuh` | `gpu::block::PolledPrefix`: the same prefixes, polled by one warp while the others go on |
 //! | `block/vector_io.cuh` | `gpu::block::VectorTile`: loads and stores of tiles, several neighbours at an access |
-//! | `block/staged_tiles.cuh` | `gpu::block::StagedTiles`: tiles that come into shared memory while the block does something else |
+//! | `block/staged_tiles.cuh` | `gpu::block::StagedTile`, `StagedTiles`: tiles that come into shared memory while the block does something else |
 //!
 //! Operators are structures with a `State`, an `identity()` and an associative `combine(earlier, later)`. States are combined in order, so operators
 //! need not commute, and every launch gives the same bits.
@@ -62,13 +63,16 @@ pub(crate) const TILE_STATUS: Header =
     Header { name: "block/tile_status.cuh", text: include_str!("device/block/tile_status.cuh") };
 pub(crate) const TILE_PREFIX: Header =
     Header { name: "block/tile_prefix.cuh", text: include_str!("device/block/tile_prefix.cuh") };
+pub(crate) const POLLED_PREFIX: Header =
+    Header { name: "block/polled_prefix.cuh", text: include_str!("device/block/polled_prefix.cuh") };
 pub(crate) const VECTOR_IO: Header =
     Header { name: "block/vector_io.cuh", text: include_str!("device/block/vector_io.cuh") };
 pub(crate) const STAGED_TILES: Header =
     Header { name: "block/staged_tiles.cuh", text: include_str!("device/block/staged_tiles.cuh") };
 
 /// The headers of this module, for [`Program::header`]. Each includes the ones that it needs; the prelude belongs to every program.
-pub const HEADERS: [Header; 8] = [PACKS, STATE, REDUCE, SCAN, TILE_STATUS, TILE_PREFIX, VECTOR_IO, STAGED_TILES];
+pub const HEADERS: [Header; 9] =
+    [PACKS, STATE, REDUCE, SCAN, TILE_STATUS, TILE_PREFIX, POLLED_PREFIX, VECTOR_IO, STAGED_TILES];
 
 /// Bytes of `gpu::block::GridCounters`, which `tiles.cuh` compares with the structure.
 pub(crate) const GRID_COUNTERS_BYTES: usize = 16;

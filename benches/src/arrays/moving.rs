@@ -1,4 +1,5 @@
-//! Calls that only move elements: transposes, strided and reversed copies, casts, a rotation, rows in another order, joined arrays.
+//! Calls that only move elements: transposes, strided and reversed copies, casts, a rotation, rows in another order, writes at indices, joined
+//! arrays.
 
 use gpu_array::{
     GpuArray, Result,
@@ -22,6 +23,7 @@ pub(super) fn figures(harness: &mut Harness, large: usize, longest: &Input<f32>)
     flip(harness, longest);
     rotate(harness, longest);
     take_rows(harness, large / 2);
+    put(harness, longest);
 
     let set = harness.set();
     let side = large / 2;
@@ -110,6 +112,26 @@ fn take_rows(harness: &mut Harness, side: usize) {
             Ok(out.assign(take_axis(&matrix, &*order, Axis(0), Outside::Wrap))?)
         },
         |(x, _, out), ()| Ok(same(&elements(out)?, side * side, |i| x.host[row(i / side) * side + i % side])),
+    );
+}
+
+/// Values to other places of a vector, each of them once: `x.flat[indices] = values`. The call waits for the check of its indices.
+fn put(harness: &mut Harness, x: &Input<f32>) {
+    let n = x.len();
+    // As in `take_rows`; lengths are powers of two.
+    let to = move |i: usize| (i * 3_001 + 17) % n;
+    let figure = harness.figure("put", "f32", n, BY);
+    figure.work(Work::copies(2 * x.bytes() + 8 * n as u64)).whole_calls().on_gpu(
+        |gpu| {
+            let indices: Vec<i64> = (0..n).map(|i| to(i) as i64).collect();
+            let indices = GpuArray::from_ndarray(gpu.stream(), &aview1(&indices))?;
+            Ok((x.on(gpu)?, indices, GpuArray::<f32, Ix1>::zeros(gpu.stream(), n)?))
+        },
+        |(x, indices, out)| Ok(out.put(&*indices, &x.device)?),
+        |(x, _, out), ()| {
+            let got = elements(out)?;
+            Ok(same(&(0..n).map(|i| got[to(i)]).collect::<Vec<_>>(), n, |i| x.host[i]))
+        },
     );
 }
 

@@ -1,7 +1,7 @@
 //! Scans on a device, into arrays that are there: of whole arrays, in segments, along either axis of a square matrix; and the cost of one to the
 //! host.
 
-use gpu_algos::{Scan, Summable, prelude::*};
+use gpu_algos::{Scan, Summable, prelude::*, scan_kernel};
 use gpu_array::{
     GpuArray, Number,
     expression::{Gpu, index},
@@ -14,6 +14,13 @@ use crate::{
     harness::{Check, Harness, Work},
 };
 
+scan_kernel! {
+    /// Sums up to each element, as a user's kernel.
+    fn sums_so_far(x: &[f32], sums: &mut [f32]) {
+        unsafe { state: f32; identity: "0"; scan: "a + b"; input: "x[i]"; output: "sums[i] = item" }
+    }
+}
+
 /// Values of a segment.
 const RUN: usize = 100;
 
@@ -24,6 +31,7 @@ pub(super) fn figures(harness: &mut Harness) {
         let x = Input::<f32>::new(n);
         of_all(harness, "inclusive-scan", &x, |x| x.cumsum(), |i| i == 0, false);
         of_all(harness, "exclusive-scan", &x, |x| x.cumsum().exclusive(), |i| i == 0, true);
+        of_kernel(harness, &x);
         by_key(harness, &x);
         in_segments(harness, &x);
     }
@@ -55,6 +63,15 @@ fn of_all<T: Real>(
         |gpu| Ok((x.on(gpu)?, GpuArray::<T, Ix1>::zeros(gpu.stream(), x.len())?)),
         |(x, out)| Ok(scan(&x.device).write_into(&mut *out)?),
         |(x, out), ()| Ok(check(&x.host, 1, &elements(out)?, &begins, exclusive)),
+    );
+}
+
+fn of_kernel(harness: &mut Harness, x: &Input<f32>) {
+    let work = Work::moves(2 * x.bytes());
+    harness.figure("inclusive-scan", "f32", x.len(), "gpu-algos-kernel").work(work).on_gpu(
+        |gpu| Ok((x.on(gpu)?, GpuArray::<f32, Ix1>::zeros(gpu.stream(), x.len())?)),
+        |(x, out)| Ok(sums_so_far(&x.device, &mut *out)?),
+        |(x, out), ()| Ok(check(&x.host, 1, &elements(out)?, |i| i == 0, false)),
     );
 }
 

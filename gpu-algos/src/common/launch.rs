@@ -161,13 +161,6 @@ impl Occupancy for GeneratedKernel {
     }
 }
 
-/// The tuned numbers of an architecture, from a table with the oldest architecture first.
-/// They are those of the newest one that is not newer than `arch`, else of the first one.
-pub(crate) fn tuned<T>(table: &'static [(Arch, T)], arch: Arch) -> &'static T {
-    let not_newer = table.iter().rev().find(|(of, _)| of.number() <= arch.number());
-    &not_newer.unwrap_or(&table[0]).1
-}
-
 /// Adds these headers to the program, each once.
 pub(crate) fn with_headers(program: Program, headers: impl IntoIterator<Item = Header>) -> Program {
     let mut all: Vec<Header> = Vec::new();
@@ -186,18 +179,4 @@ pub(crate) fn allocate<T: Element, K: Dimension>(stream: &Stream, dim: K) -> Res
     // launch fails the memory is dropped unread.
     let data = unsafe { DeviceVec::uninitialized(stream, len)? };
     Ok(GpuArray::from_storage(data, dim)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_architecture_has_the_numbers_of_the_newest_one_before_it() {
-        static TABLE: [(Arch, u32); 2] = [(Arch::new(8, 0), 1), (Arch::new(9, 0), 2)];
-        let found =
-            [(7, 5), (8, 0), (8, 9), (9, 0), (12, 0)].map(|(major, minor)| *tuned(&TABLE, Arch::new(major, minor)));
-        assert_eq!(found, [1, 1, 1, 2, 2]);
-        assert_eq!(*tuned(&TABLE, Arch::emulated(9, 0)), 2);
-    }
 }

@@ -17,9 +17,9 @@
 //                                     or one for all (large ones)
 //   NEEDS_INDEX                       whether places matter; the operator then has besides, for a
 //                                     thread that walks in even steps:
-//   Seen, unseen()                    a value with the turn that it was seen at, and the Seen of no
+//   Seen, unseen()                    a value with the iteration that read it, and the Seen of no
 //                                     value
-//   see(seen, value, turn)            adds one value, behind all that were seen
+//   see(seen, value, iteration)       adds one value, behind all that were seen
 //   take_seen(local, seen, place)     adds the seen value with its place, once something was seen
 #pragma once
 #include "operators/extremes.cuh"

@@ -25,13 +25,13 @@ pub(super) fn hash(program: &Program) -> [u64; 4] {
 
 /// The beginning of the texts of reductions and scans: includes, structures, the preamble and the operator.
 ///
-/// The operator is the functions `gpu_neutral` and `gpu_combine`. They assign before they return: an empty text is an error there, but not after
+/// The operator is the functions `gpu_identity` and `gpu_combine`. They assign before they return: an empty text is an error there, but not after
 /// `return`. All functions that contain a user's text stand outside our namespaces, where no name of ours hides one of the preamble.
 pub(super) fn beginning(types: &Types, preamble: &str, state: &str, identity: &str, join: &str) -> String {
     format!(
         "#include \"{}\"\n{}{preamble}\n\
          typedef {state} gpu_state;\n\
-         static __device__ __forceinline__ gpu_state gpu_neutral() {{ gpu_state gpu_made = {identity}; return gpu_made; }}\n\
+         static __device__ __forceinline__ gpu_state gpu_identity() {{ gpu_state gpu_made = {identity}; return gpu_made; }}\n\
          static __device__ __forceinline__ gpu_state gpu_combine(const gpu_state &a, const gpu_state &b) {{ gpu_state gpu_made = {join}; return gpu_made; }}\n\
          template <class V> __device__ __forceinline__ V gpu_value(const uint64_t *words) {{\n\
          \x20   union Both {{ V value; uint64_t word[(sizeof(V) + 7) / 8]; __device__ Both() {{}} }} both;\n\

@@ -265,7 +265,7 @@ fn operator(commutative: bool) -> String {
          struct Operator {{\n\
          \x20   typedef gpu_state Local;\n    typedef gpu_state State;\n\
          \x20   static constexpr bool COMMUTATIVE = {commutative}, LANES = true, NEEDS_INDEX = false, TOTAL = false;\n\
-         \x20   static __device__ State identity() {{ return gpu_neutral(); }}\n\
+         \x20   static __device__ State identity() {{ return gpu_identity(); }}\n\
          \x20   static __device__ State combine(const State &a, const State &b) {{ return gpu_combine(a, b); }}\n\
          \x20   static __device__ void take(State &all, const State &next, int64_t) {{ all = gpu_combine(all, next); }}\n\
          \x20   static __device__ State to_partial(const State &local) {{ return local; }}\n\

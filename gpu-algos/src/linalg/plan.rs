@@ -42,6 +42,6 @@ pub(super) struct LinalgPlan {
 
 /// Chooses the kernel, its template argument and the grid.
 pub(super) fn choose(problem: &LinalgProblem, device: &DeviceLimits) -> LinalgPlan {
-    let policy = LinalgPolicy::of(problem);
+    let policy = LinalgPolicy::of(problem, device.arch);
     LinalgPlan { kernel: LinalgKernel::of(problem.function), policy, blocks: policy.blocks(problem, device) }
 }

@@ -1,6 +1,6 @@
 //! The threads and the shared memory of a matrix, chosen from its size.
 
-use gpu_array::DType;
+use gpu_array::{DType, gpu_driver::Arch};
 
 use super::{
     constants,
@@ -14,11 +14,22 @@ const MOST_THREADS: usize = constants::MOST_THREADS as usize;
 /// Shared memory that each device has without being asked.
 const SHARED_BYTES: usize = 48 << 10;
 
-/// The most right-hand sides in shared memory at once. With 16 a matrix of 64 rows of f64 and its right-hand sides fit in `SHARED_BYTES`.
-const MOST_CHUNK: usize = 16;
+/// Numbers that depend on the architecture.
+#[derive(Clone, Copy, Debug)]
+struct LinalgTuning {
+    /// The most right-hand sides in shared memory at once. With 16 a matrix of 64 rows of f64 and its right-hand sides fit in `SHARED_BYTES`, with 32 not.
+    most_chunk: usize,
+    /// Blocks for each multiprocessor: the number that runs at once, twice.
+    blocks_per_multiprocessor: usize,
+}
 
-/// Blocks for each multiprocessor: as many as run at once, twice.
-const BLOCKS_PER_MULTIPROCESSOR: usize = 32;
+const SM_90: LinalgTuning = LinalgTuning {
+    most_chunk: 16,                // tune gpu-algos.linalg_chunk: 8 16; solve-batched/.*/gpu-algos/device
+    blocks_per_multiprocessor: 32, // tune gpu-algos.linalg_blocks: 16 32 64; (solve|cholesky|qr)-batched/.*/gpu-algos/device
+};
+
+/// By architecture, the oldest first.
+static TUNING: [(Arch, LinalgTuning); 1] = [(Arch::new(9, 0), SM_90)];
 
 /// The kernel's template argument, and the division of threads and shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,13 +51,13 @@ pub(super) struct LinalgPolicy {
 
 impl LinalgPolicy {
     /// A team has a thread for each row or column, as far as a warp has; larger matrices have a block.
-    pub(super) fn of(problem: &LinalgProblem) -> Self {
+    pub(super) fn of(problem: &LinalgProblem, arch: Arch) -> Self {
         let LinalgProblem { rows, columns, function, dtype, .. } = *problem;
         let width = if function == LinalgFunction::Qr { columns } else { rows };
         let (warps, team) = Self::team(rows.max(width));
         let has_sides =
             matches!(function, LinalgFunction::SolveTriangular(_) | LinalgFunction::Solve | LinalgFunction::Inverse);
-        let chunk = if has_sides { columns.clamp(1, team.min(MOST_CHUNK)) } else { 0 };
+        let chunk = if has_sides { columns.clamp(1, team.min(arch.tuned(&TUNING).most_chunk)) } else { 0 };
         let (a_pitch, b_pitch) = (width | 1, chunk | 1);
         let b_offset = rows * a_pitch;
         let order_offset = b_offset + if has_sides { rows * b_pitch } else { 0 };
@@ -80,6 +91,7 @@ impl LinalgPolicy {
 
     /// Blocks of the grid, which strides over the stack.
     pub(super) fn blocks(&self, problem: &LinalgProblem, device: &DeviceLimits) -> usize {
-        problem.matrices().div_ceil(self.teams).min(BLOCKS_PER_MULTIPROCESSOR * device.multiprocessors).max(1)
+        let most = device.arch.tuned(&TUNING).blocks_per_multiprocessor * device.multiprocessors;
+        problem.matrices().div_ceil(self.teams).min(most).max(1)
     }
 }

@@ -12,7 +12,7 @@ use super::{
     tensor_cores::BoxOrder,
     tile::{COMPLEX, DOUBLE, MatmulTile, NARROW, PACK_BYTES, SKINNY, WIDE, WIDE_COMPLEX},
 };
-use crate::common::launch::{DeviceLimits, tuned};
+use crate::common::launch::DeviceLimits;
 
 /// The kernels whose blocks compute tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ const ARRIVAL: u128 = 250_000;
 
 impl MatmulTuning {
     pub(super) fn of(arch: Arch) -> &'static Self {
-        tuned(&TUNING, arch)
+        arch.tuned(&TUNING)
     }
 
     /// The tiles for elements of a type, the largest first.

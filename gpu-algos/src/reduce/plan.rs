@@ -98,7 +98,7 @@ pub(super) fn choose<K: Occupancy>(
     };
     let too_large = || AlgoError::TooLarge { op: OP, shape: problem.shape.to_vec() };
     let grid = grid.filter(|grid| grid.blocks <= MOST_BLOCKS).ok_or_else(too_large)?;
-    // Kernels that find an index count a thread's turns in 32 bits.
+    // Kernels that find an index count a thread's iterations in 32 bits.
     let walked = if axes.along_outer { axes.count() } else { grid.packs };
     if operator.wants_places() && walked / grid.blocks_per_result > u32::MAX as usize {
         return Err(too_large());
@@ -126,9 +126,9 @@ fn row_grid(
     let outer: usize = axes.reduced[1..].iter().map(|axis| axis.length).product();
     let packs = row_packs * outer;
     // Each thread of a result has at least two batches of packs, if there are enough results.
-    let turns = packs.div_ceil(2 * policy.vectors_per_thread as usize).max(1);
+    let batches = packs.div_ceil(2 * policy.vectors_per_thread as usize).max(1);
     let is_all = policy.algorithm == ReduceAlgorithm::All;
-    let mut of_result = if is_all { threads } else { turns.next_power_of_two().min(threads) };
+    let mut of_result = if is_all { threads } else { batches.next_power_of_two().min(threads) };
     while of_result < threads && of_result < packs && results.saturating_mul(of_result) < wanted_threads {
         of_result *= 2;
     }

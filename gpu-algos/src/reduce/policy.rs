@@ -7,10 +7,7 @@ use super::{
     constants::{CONTIGUOUS, ONE_RESULT},
     leaves::Located,
 };
-use crate::common::{
-    launch::tuned,
-    operator::{DeviceOperator, OperatorKind},
-};
+use crate::common::operator::{DeviceOperator, OperatorKind};
 
 /// The kernel that reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +63,7 @@ pub(super) struct ReduceTuning {
 /// at 1.00. More blocks than are there at once cost 3 to 10 %, 128 bytes in flight for each thread and leaf are better than 64 and 256, so few
 /// registers that four blocks of `reduce_rows` fit make it slower by a fifth; cache hints change nothing.
 const SM_90: ReduceTuning = ReduceTuning {
-    vectors_per_thread: 8, // tune gpu-algos.reduce_unroll: 4 8 16; (reduce-)?(sum|dot)/.*/gpu-algos/device
+    vectors_per_thread: 8, // tune gpu-algos.reduce_vectors: 4 8 16; (reduce-)?(sum|dot)/.*/gpu-algos/device
     column_threads: 256,   // tune gpu-algos.columns_threads: 128 256 512; reduce-axis0/.*/gpu-algos/device
     row_threads: 256,      // tune gpu-algos.rows_threads: 256 512 1024; (reduce-)?(sum|argmax)/.*/gpu-algos/device
     busy_column_threads: 512, // tune gpu-algos.busy_columns: 512 1024 2048; reduce-axis0/.*/gpu-algos/device
@@ -78,7 +75,7 @@ static TUNING: [(Arch, ReduceTuning); 1] = [(Arch::new(9, 0), SM_90)];
 
 impl ReduceTuning {
     pub(super) fn of(arch: Arch) -> &'static Self {
-        tuned(&TUNING, arch)
+        arch.tuned(&TUNING)
     }
 }
 

@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     Result,
-    block::slot_bytes,
+    block::{POLLED_PREFIX, slot_bytes},
     common::{
         axes::Leaves,
         launch::{DeviceLimits, unique, with_headers},
@@ -53,7 +53,6 @@ use crate::{
 pub(crate) const SINGLE_PASS: Header =
     Header { name: "scan_single_pass.cuh", text: include_str!("device/scan_single_pass.cuh") };
 const STAGED: Header = Header { name: "staged.cuh", text: include_str!("device/staged.cuh") };
-const POLLED_PREFIX: Header = Header { name: "polled_prefix.cuh", text: include_str!("device/polled_prefix.cuh") };
 const PIPELINED: Header = Header { name: "scan_pipelined.cuh", text: include_str!("device/scan_pipelined.cuh") };
 const SINGLE_WAVE: Header = Header { name: "scan_single_wave.cuh", text: include_str!("device/scan_single_wave.cuh") };
 const ROWS: Header = Header { name: "scan_rows.cuh", text: include_str!("device/scan_rows.cuh") };

@@ -21,7 +21,7 @@ use gpu_array::{
 };
 
 use crate::{
-    common::launch::{DeviceLimits, tuned},
+    common::launch::DeviceLimits,
     device::params::{CONTIGUOUS, FLAGS, KEYS, LINES},
     tiles::{layout::MemoryLayout, policy::TilePolicy},
 };
@@ -130,7 +130,7 @@ pub(super) const CONSTANTS_HEADER: Header = Header {
 
 impl ScanTuning {
     pub(super) fn of(arch: Arch) -> &'static Self {
-        tuned(&TUNING, arch)
+        arch.tuned(&TUNING)
     }
 }
 

@@ -170,7 +170,7 @@ impl KernelSpec<'_> {
                 let arguments = format!("{value}, {heads}, {mode}, {same}ull, {policy}");
                 let bytes = self.policy.tile.shared_bytes;
                 text += &format!(
-                    "static_assert(gpu::algos::select::Segments<{arguments}>::ALL == {bytes}, \"the shared memory in Rust\");\n"
+                    "static_assert(gpu::algos::select::StageBuffers<{arguments}>::ALL == {bytes}, \"the shared memory in Rust\");\n"
                 );
                 (PIPELINED, format!("gpu::algos::select::select_pipelined<{arguments}>"))
             }

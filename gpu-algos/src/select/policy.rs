@@ -4,7 +4,7 @@ use gpu_array::{DType, expression::LoweredLeaf, gpu_driver::Arch};
 
 use super::leaves::Read;
 use crate::{
-    common::launch::{DeviceLimits, tuned},
+    common::launch::DeviceLimits,
     device::params::{CONTIGUOUS, INDICES, KEYS, LENGTHS, REJECTED, VALUES},
     tiles::{layout::MemoryLayout, policy::TilePolicy},
 };
@@ -75,7 +75,7 @@ const SHARED_BESIDES: usize = 4096;
 
 impl SelectTuning {
     pub(super) fn of(arch: Arch) -> &'static Self {
-        tuned(&TUNING, arch)
+        arch.tuned(&TUNING)
     }
 }
 

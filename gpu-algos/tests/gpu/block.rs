@@ -14,10 +14,13 @@ pub const TESTS: &[Test<Device>] = tests![
     block_reductions_keep_the_order,
     block_reductions_of_groups,
     block_scans_keep_the_order,
+    block_scans_go_from_tile_to_tile,
+    warp_scans_restart_at_heads,
     tile_prefixes_scan_over_blocks,
     polled_prefixes_go_on_over_any_distance,
     vector_tiles_of_any_alignment,
     staged_tiles_arrive_whole,
+    staged_tiles_arrive_backward,
 ];
 
 /// The map x -> factor x + offset.
@@ -128,6 +131,40 @@ fn block_scans_keep_the_order(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// A block that carries its state from tile to tile: one tile, a cut one, many.
+fn block_scans_go_from_tile_to_tile(device: &Device) -> Outcome {
+    let (stream, kernel) = (device.stream(), kernel(device, "scan_tiles")?);
+    for count in [1_usize, 512, 513, 5_000] {
+        let x = maps(count);
+        let (input, output) = arrays(&stream, &x, count, IDENTITY)?;
+        launch(&kernel, 1, 128, 0, &[input.as_raw(), output.as_raw(), count as u64], &stream)?;
+        ensure!(output.to_vec()? == running(&x), "{count} maps");
+    }
+    Ok(())
+}
+
+/// Segments that begin nowhere, everywhere, once in a thread, at its first and last value.
+fn warp_scans_restart_at_heads(device: &Device) -> Outcome {
+    let (stream, kernel) = (device.stream(), kernel(device, "scan_segments")?);
+    let x = maps(160);
+    let some = |lane: u32| if lane.is_multiple_of(3) { 1 << (lane % 5) | lane % 2 } else { 0 };
+    for heads in [|_| 0, |_| 31, some, |lane| if lane % 7 == 1 { 0b10001 } else { 0 }] {
+        let heads: Vec<u32> = (0..32).map(heads).collect();
+        let (input, output) = arrays(&stream, &x, x.len(), IDENTITY)?;
+        let words = DeviceVec::from_slice(&stream, &heads)?;
+        launch(&kernel, 1, 32, 0, &[input.as_raw(), words.as_raw(), output.as_raw()], &stream)?;
+        let mut state = IDENTITY;
+        let want: Vec<_> = (0..x.len())
+            .map(|i| {
+                state = if heads[i / 5] >> (i % 5) & 1 == 1 { x[i] } else { then(state, x[i]) };
+                state
+            })
+            .collect();
+        ensure!(output.to_vec()? == want, "{heads:?}");
+    }
+    Ok(())
+}
+
 /// A scan over all blocks by tickets and prefixes: fewer blocks than tiles, as many, more; cut tiles; again on the memory that a launch leaves.
 fn tile_prefixes_scan_over_blocks(device: &Device) -> Outcome {
     let (stream, kernel) = (Stream::new(device)?, kernel(device, "scan_all<128>")?);
@@ -149,7 +186,7 @@ fn tile_prefixes_scan_over_blocks(device: &Device) -> Outcome {
 
 /// Kernel of two warps: one publishes the aggregates of all tiles, the last ones first, and the other asks for the prefixes of some tiles.
 const POLLED: &str = r#"
-    #include "polled_prefix.cuh"
+    #include "block/polled_prefix.cuh"
     struct Affine { uint32_t factor, offset; };
     struct Compose {
         typedef Affine State;
@@ -166,7 +203,7 @@ const POLLED: &str = r#"
                 sums.publish(uint32_t(k), aggregates[k]);
             return;
         }
-        gpu::algos::scan::PolledPrefix<Compose, Affine> polled = {sums};
+        gpu::block::PolledPrefix<Compose, Affine> polled = {sums};
         for (uint64_t k = 0; k < asked; k++) {
             polled.start(tiles[k]);
             polled.resolve(tiles[k], prefixes + k);
@@ -174,13 +211,12 @@ const POLLED: &str = r#"
     }
 "#;
 
-/// A poll reads the slots of six groups of 32 tiles. Tiles that are farther apart take further turns, of which a launch has few.
+/// A poll reads the slots of six groups of 32 tiles. Tiles that are farther apart take further polls, of which a launch has few.
 fn polled_prefixes_go_on_over_any_distance(device: &Device) -> Outcome {
     let program = block::add_headers(Program::new("polled.cu", POLLED));
-    let program = program.header("polled_prefix.cuh", include_str!("../../src/scan/device/polled_prefix.cuh"));
     let kernel = Module::load(device, &program.compile(device.arch())?)?.function("polled")?;
     let stream = device.stream();
-    // Tiles within six groups of the last one, at their end and behind it, and many turns on; the last group is whole, or not.
+    // Tiles within six groups of the last one, at their end and behind it, and many polls on; the last group is whole, or not.
     for tiles in [vec![1, 2, 191, 383, 384, 385, 3000], vec![192, 384, 577, 769], vec![2560], vec![32, 224, 417]] {
         let aggregates = maps(3000);
         let (input, output) = arrays(&stream, &aggregates, tiles.len(), IDENTITY)?;
@@ -236,6 +272,20 @@ fn staged_tiles_arrive_whole(device: &Device) -> Outcome {
         launch(&kernel, blocks, 128, 3 * 8 * TILE as u32, &words, &stream)?;
         let want: Vec<_> = x[from..].chunks(TILE).flat_map(running).collect();
         ensure!(output.to_vec()?[..count] == want[..], "{count} maps from {from} by {blocks} blocks");
+    }
+    Ok(())
+}
+
+/// A tile that is read from its last value on: whole and cut, where vectors of memory are aligned or not.
+fn staged_tiles_arrive_backward(device: &Device) -> Outcome {
+    let (stream, kernel) = (device.stream(), kernel(device, "reverse_staged")?);
+    for (from, count) in [(0, 512), (0, 511), (1, 511), (1, 300), (0, 1), (0, 0_usize)] {
+        let x = maps(from + count);
+        let (input, output) = arrays(&stream, &[&x[..], &[IDENTITY]].concat(), count.max(1), IDENTITY)?;
+        let words = [input.as_raw() + 8 * from as u64, output.as_raw(), count as u64];
+        launch(&kernel, 1, 64, 0, &words, &stream)?;
+        let want: Vec<_> = x[from..].iter().rev().copied().collect();
+        ensure!(output.to_vec()?[..count] == want[..], "{count} maps from {from}");
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! The kernels that write at computed places: their programs, keys and launches.
 #![expect(unsafe_code, reason = "the launch of the kernels")]
 
-use gpu_driver::{Header, KernelSpace, LIST, LaunchConfig, Program, Registry, Stream};
+use gpu_driver::{Arch, Header, KernelSpace, LIST, LaunchConfig, Program, Registry, Stream};
 
 use super::{
     params::{PARAMS, PutHead},
-    policy::{PutKernel, PutOperation},
+    policy::{PutKernel, PutOperation, PutPolicy},
 };
 use crate::{
     ArrayError, Result,
@@ -28,13 +28,15 @@ pub(super) fn enqueue(
     homes: &[&Stream],
     stream: &Stream,
 ) -> Result<()> {
-    let blocks = items.div_ceil(PutKernel::threads()).max(1);
+    let device = stream.device();
+    let policy = PutPolicy::of(kernel, device.arch());
+    let blocks = items.div_ceil(policy.threads).max(1);
     if blocks > MOST_BLOCKS {
         return Err(ArrayError::TooLarge { shape: vec![items] });
     }
     let key = [SPACE.word(), kernel.key()];
-    let loaded = stream.device().generated_kernel(&SPACE, &key, || Ok(program(kernel)))?;
-    let block = PutKernel::threads() as u32;
+    let loaded = device.generated_kernel(&SPACE, &key, || Ok(program(policy)))?;
+    let block = policy.threads as u32;
     let config = LaunchConfig { grid: (blocks as u32).into(), block: block.into(), shared_bytes: 0 };
     debug_assert_eq!(words.len(), PutKernel::words());
     // SAFETY: the words fulfil the kernel's contract: `mod.rs` made them of operands that lie in C order, of a target whose layout lies within
@@ -44,12 +46,12 @@ pub(super) fn enqueue(
     Ok(())
 }
 
-fn program(kernel: PutKernel) -> Program {
+fn program(policy: PutPolicy) -> Program {
     let check = PutHead::check(&format!("gpu::PutParams<{MAX_AXES}>"), PutKernel::list_words());
     let program = loop_program("put.cu", format!("#include \"{}\"\n{check}", KERNEL.name));
     let program =
         [KERNEL, PARAMS, LIST].iter().fold(program, |program, header| program.header(header.name, header.text));
-    program.name_expression(format!("gpu::array::{}", kernel.template()))
+    program.name_expression(format!("gpu::array::{}", policy.template()))
 }
 
 /// Adds samples of the kernels.
@@ -59,5 +61,7 @@ pub(crate) fn with_samples(registry: Registry) -> Registry {
         .into_iter()
         .flat_map(|operation| operation.dtypes().iter().map(move |&dtype| PutKernel::Combine(operation, dtype)));
     let kernels = [PutKernel::Claim, PutKernel::Check].into_iter().chain(writes).chain(combines);
-    kernels.fold(registry, |registry, kernel| registry.with_sample(KERNEL.name, program(kernel)))
+    kernels.fold(registry, |registry, kernel| {
+        registry.with_sample(KERNEL.name, program(PutPolicy::of(kernel, Arch::new(9, 0))))
+    })
 }

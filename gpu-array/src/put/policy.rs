@@ -1,5 +1,7 @@
 //! Tuning of writes at computed places: plain data, passed as template arguments.
 
+use gpu_driver::Arch;
+
 use super::params::PutHead;
 use crate::{DType, expression::device::MAX_AXES};
 
@@ -15,6 +17,27 @@ pub(super) enum PutKernel {
     /// Combines integers of 32 or 64 bits with the values.
     Combine(PutOperation, DType),
 }
+
+/// A kernel with its template arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PutPolicy {
+    pub(super) kernel: PutKernel,
+    /// Threads of a block, each of which takes one index, or one slot of `Write` behind `Claim`.
+    pub(super) threads: usize,
+}
+
+/// Numbers that depend on the architecture.
+#[derive(Clone, Copy, Debug)]
+struct PutTuning {
+    threads: usize,
+}
+
+const SM_90: PutTuning = PutTuning {
+    threads: 256, // tune gpu-array.put_threads: 128 256 512; put/.*/gpu-array/wall
+};
+
+/// By architecture, the oldest first.
+static TUNING: [(Arch, PutTuning); 1] = [(Arch::new(9, 0), SM_90)];
 
 /// How an integer at an index is combined with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +78,34 @@ impl PutOperation {
     }
 }
 
-impl PutKernel {
-    /// Threads of a block.
-    pub(super) const fn threads() -> usize {
-        256
+impl PutPolicy {
+    pub(super) fn of(kernel: PutKernel, arch: Arch) -> Self {
+        Self { kernel, threads: arch.tuned(&TUNING).threads }
     }
 
+    /// The kernel with its template arguments.
+    pub(super) fn template(self) -> String {
+        let Self { kernel, threads } = self;
+        match kernel {
+            PutKernel::Claim => format!("put_claim<true, {MAX_AXES}, {threads}>"),
+            PutKernel::Check => format!("put_claim<false, {MAX_AXES}, {threads}>"),
+            PutKernel::Write(16) => format!("put_write<gpu::array::PutPair, {MAX_AXES}, {threads}>"),
+            PutKernel::Write(bytes) => format!("put_write<uint{}_t, {MAX_AXES}, {threads}>", 8 * bytes),
+            PutKernel::Combine(operation, dtype) => {
+                // The types of the atomic functions.
+                let element = match dtype {
+                    DType::I32 => "int",
+                    DType::U32 => "unsigned int",
+                    DType::I64 => "long long",
+                    _ => "unsigned long long",
+                };
+                format!("put_combine<gpu::array::Put{operation:?}, {element}, {MAX_AXES}, {threads}>")
+            }
+        }
+    }
+}
+
+impl PutKernel {
     /// Words of the lists of parameters: lengths, strides.
     pub(super) const fn list_words() -> [usize; 2] {
         [MAX_AXES; 2]
@@ -78,27 +123,6 @@ impl PutKernel {
             Self::Check => 1,
             Self::Write(bytes) => 16 + bytes as u64,
             Self::Combine(operation, dtype) => 256 + 256 * operation as u64 + dtype as u64,
-        }
-    }
-
-    /// The kernel with its template arguments.
-    pub(super) fn template(self) -> String {
-        let threads = Self::threads();
-        match self {
-            Self::Claim => format!("put_claim<true, {MAX_AXES}, {threads}>"),
-            Self::Check => format!("put_claim<false, {MAX_AXES}, {threads}>"),
-            Self::Write(16) => format!("put_write<gpu::array::PutPair, {MAX_AXES}, {threads}>"),
-            Self::Write(bytes) => format!("put_write<uint{}_t, {MAX_AXES}, {threads}>", 8 * bytes),
-            Self::Combine(operation, dtype) => {
-                // The types of the atomic functions.
-                let element = match dtype {
-                    DType::I32 => "int",
-                    DType::U32 => "unsigned int",
-                    DType::I64 => "long long",
-                    _ => "unsigned long long",
-                };
-                format!("put_combine<gpu::array::Put{operation:?}, {element}, {MAX_AXES}, {threads}>")
-            }
         }
     }
 }

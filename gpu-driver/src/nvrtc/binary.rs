@@ -34,6 +34,25 @@ impl Arch {
     pub fn number(self) -> u32 {
         self.major * 10 + self.minor
     }
+
+    /// The numbers tuned for this architecture, from a table with the oldest architecture first: those of the newest one that is not newer, else the
+    /// first ones.
+    ///
+    /// # Panics
+    /// If the table is empty.
+    ///
+    /// # Example
+    /// ```
+    /// use gpu_driver::Arch;
+    ///
+    /// static THREADS: [(Arch, u32); 2] = [(Arch::new(8, 0), 128), (Arch::new(9, 0), 256)];
+    /// assert_eq!(*Arch::new(8, 9).tuned(&THREADS), 128);
+    /// assert_eq!(*Arch::new(12, 0).tuned(&THREADS), 256);
+    /// ```
+    pub fn tuned<T>(self, table: &[(Self, T)]) -> &T {
+        let not_newer = table.iter().rev().find(|(of, _)| of.number() <= self.number());
+        &not_newer.unwrap_or(&table[0]).1
+    }
 }
 
 impl fmt::Display for Arch {
@@ -119,5 +138,19 @@ impl PartialEq for Binary {
     /// Compares the contents, not the origin.
     fn eq(&self, other: &Self) -> bool {
         (&self.image, self.kind, &self.names, &self.log) == (&other.image, other.kind, &other.names, &other.log)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_architecture_has_the_numbers_of_the_newest_one_before_it() {
+        static TABLE: [(Arch, u32); 2] = [(Arch::new(8, 0), 1), (Arch::new(9, 0), 2)];
+        let found =
+            [(7, 5), (8, 0), (8, 9), (9, 0), (12, 0)].map(|(major, minor)| *Arch::new(major, minor).tuned(&TABLE));
+        assert_eq!(found, [1, 1, 1, 2, 2]);
+        assert_eq!(*Arch::emulated(9, 0).tuned(&TABLE), 2);
     }
 }

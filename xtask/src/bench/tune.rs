@@ -332,7 +332,10 @@ mod tests {
     fn each_marked_line_of_the_workspace_is_understood() {
         let found = all(&crate::workspace_root()).unwrap();
         let names: Vec<&str> = found.iter().map(|tunable| tunable.name.as_str()).collect();
-        assert!(names.contains(&"gpu-array.linear_unroll") && names.contains(&"gpu-algos.select_threads"), "{names:?}");
+        assert!(
+            names.contains(&"gpu-array.linear_vectors") && names.contains(&"gpu-algos.select_threads"),
+            "{names:?}"
+        );
     }
 
     #[test]

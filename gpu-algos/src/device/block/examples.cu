@@ -66,6 +66,66 @@ template <int THREADS, int VALUES, bool EXCLUSIVE> __global__ void __launch_boun
     if (threadIdx.x == THREADS - 1) totals[blockIdx.x] = all;
 }
 
+// out[i] = the maps up to i. Grid: one block of 128 threads, which goes from tile to tile.
+extern "C" __global__ void __launch_bounds__(128)
+    scan_tiles(const Affine *x, Affine *out, int64_t count) {
+    typedef block::Scan<Compose, 128, 4> Scan;
+    // Of either parity, so that a tile needs one barrier.
+    SHARED(Scan::Storage, storage, [2]);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    Affine carry;
+    for (int64_t tile = 0; tile * 512 < count; tile++) {
+        const int64_t first = tile * 512 + int64_t(threadIdx.x) * 4;
+        Affine values[4], *of_warps = storage[tile % 2].states();
+        for (int k = 0; k < 4; k++)
+            values[k] = first + k < count ? x[first + k] : Compose::identity();
+        const Affine earlier = Scan::scan_warp(values, lane, warp, of_warps);
+        __syncthreads();
+        const Affine prefix = block::prefix_of_thread<Compose, Scan::WARPS>(
+            of_warps, tile > 0, carry, lane > 0, earlier);
+        if (tile > 0 || threadIdx.x > 0) block::add_prefix<Compose>(values, prefix);
+        for (int k = 0; k < 4; k++)
+            if (first + k < count) out[first + k] = values[k];
+    }
+}
+
+// out[i] = the maps up to i of its segment; bit k of heads[t] tells that map 5 t + k begins one.
+// Grid: one warp.
+extern "C" __global__ void __launch_bounds__(32)
+    scan_segments(const Affine *x, const uint32_t *heads, Affine *out) {
+    const int lane = threadIdx.x;
+    Affine values[5];
+    for (int k = 0; k < 5; k++) values[k] = x[lane * 5 + k];
+    block::scan_values<Compose>(values, heads[lane]);
+    const uint32_t with_head = __ballot_sync(0xffffffffu, heads[lane] != 0);
+    const int since = 31 - __clz(int(with_head & (0xffffffffu >> (31 - lane))));
+    const Affine sum = block::scan_lanes<Compose>(values[4], since), earlier = shuffled_up(sum, 1);
+    if (lane > 0) block::add_prefix<Compose>(values, earlier, heads[lane]);
+    for (int k = 0; k < 5; k++) out[lane * 5 + k] = values[k];
+}
+
+// out[i] = x[count - 1 - i], by copies to shared memory. Grid: one block of 64 threads for at most
+// 512 maps.
+extern "C" __global__ void __launch_bounds__(64)
+    reverse_staged(const Affine *x, Affine *out, int64_t count) {
+    typedef block::StagedTile<Affine, 2, 4> Tile;
+    SHARED(uint4, room, [256]);
+    const Tile tile = {reinterpret_cast<Affine *>(room)};
+    const bool is_aligned = (reinterpret_cast<uint64_t>(x) / 8 + uint64_t(count)) % 2 == 0;
+    for (int u = 0; u < 4; u++) {
+        const int vector = u * 64 + int(threadIdx.x);
+        tile.start_copy<true>(vector, x + count - 1, int64_t(vector) * 2, count, is_aligned);
+    }
+    wait_for_copies<0>();
+    __syncthreads();
+    for (int u = 0; u < 4; u++) {
+        const int vector = int(threadIdx.x) * 4 + u;
+        const auto values = tile.read(vector);
+        for (int k = 0; k < 2; k++)
+            if (vector * 2 + k < count) out[vector * 2 + k] = values.lane[1 - k];
+    }
+}
+
 // out[i] = the maps up to i, over all blocks. Grid: any number of blocks of THREADS. `scratch` as
 // block/tile_prefix.cuh says, for `tiles` tiles of THREADS * 4 maps.
 template <int THREADS> __global__ void __launch_bounds__(THREADS)
@@ -116,7 +176,7 @@ template <class T, int THREADS, int VECTOR_SIZE> __global__ void __launch_bounds
 }
 
 // out[i] = the maps of the tile up to i, for tiles that come through shared memory. Grid: any
-// number of blocks of 128 threads, which take tiles in turns. Shared memory: StagedTiles::BYTES.
+// number of blocks of 128 threads, which stride over the tiles. Shared memory: StagedTiles::BYTES.
 extern "C" __global__ void __launch_bounds__(128)
     scan_staged(const Affine *x, Affine *out, int64_t count) {
     typedef block::StagedTiles<Affine, 128, 2, 4, 3> Tiles;

@@ -45,6 +45,15 @@ __device__ __forceinline__ typename O::State reduce_lanes(typename O::State stat
     return state;
 }
 
+// Combines the first `count` states in shared memory, of at most `width` lanes (a power of 2), in
+// order, in a warp's first lane. All lanes of a warp call it, behind the barrier that follows the
+// writes of the states; it does not synchronise.
+template <class O> __device__ __forceinline__ typename O::State
+reduce_stored(const typename O::State *states, int count, int width) {
+    const int lane = threadIdx.x % 32;
+    return reduce_lanes<O>(lane < count ? states[lane] : identity_of<O>(), width);
+}
+
 // Combines the states of groups of `1 << log` threads of the block, in order, in the first thread
 // of each. `shared` has a state for each warp. All threads of the block call it, with the same
 // `log`. If groups are larger than a warp, it synchronises them, before it uses `shared` too.
@@ -56,11 +65,7 @@ reduce_groups(typename O::State state, int log, typename O::State *shared) {
     __syncthreads();
     if (threadIdx.x % 32 == 0) shared[warp] = state;
     __syncthreads();
-    if (warp % warps == 0) {
-        const int lane = threadIdx.x % 32;
-        state = lane < warps ? shared[warp + lane] : identity_of<O>();
-        state = reduce_lanes<O>(state, warps);
-    }
+    if (warp % warps == 0) state = reduce_stored<O>(shared + warp, warps, warps);
     return state;
 }
 
@@ -74,20 +79,31 @@ template <class O, int THREADS> struct Reduce {
     // Combines the states of all threads, in their order; the result is valid in thread 0. All
     // THREADS call it. If there are several warps, it synchronises them before it uses `storage`.
     static __device__ __forceinline__ State all(State state, Storage &storage) {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        state = reduce_lanes<O>(state, 32);
+        if (WARPS == 1) return state;
+        __syncthreads();
+        store_warp(state, lane, warp, storage);
+        __syncthreads();
+        if (warp > 0) return state;
+        return combine_warps(storage);
+    }
+
+    // The steps of `all` behind `reduce_lanes`, for kernels that have a barrier between them
+    // anyway. Each thread calls `store_warp` with the result of its warp, which lane 0 has. Behind
+    // the barrier all lanes of one warp call `combine_warps`; the result is valid in lane 0.
+    // Neither synchronises.
+    static __device__ __forceinline__ void store_warp(const State &state, int lane, int warp,
+                                                      Storage &storage) {
+        if (lane == 0) storage.states()[warp] = state;
+    }
+    static __device__ __forceinline__ State combine_warps(Storage &storage) {
         constexpr int LANES = WARPS > 16  ? 32
                               : WARPS > 8 ? 16
                               : WARPS > 4 ? 8
                               : WARPS > 2 ? 4
                                           : WARPS;
-        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        state = reduce_lanes<O>(state, 32);
-        if (WARPS == 1) return state;
-        __syncthreads();
-        if (lane == 0) storage.states()[warp] = state;
-        __syncthreads();
-        if (warp > 0) return state;
-        state = lane < WARPS ? storage.states()[lane] : identity_of<O>();
-        return reduce_lanes<O>(state, LANES);
+        return reduce_stored<O>(storage.states(), WARPS, LANES);
     }
 };
 

@@ -20,7 +20,7 @@
 //   }
 //
 // Cost: six shuffles for each 32 bits of a state, a state of shared memory for each warp, two
-// barriers, and for each thread at most two calls of `combine` for each warp of the block.
+// barriers, and for each thread a call of `combine` for each warp of the block.
 #pragma once
 #include "block/state.cuh"
 
@@ -37,6 +37,42 @@ __device__ __forceinline__ typename O::State scan_lanes(typename O::State state)
         if (lane >= delta) state = O::combine(earlier, state);
     }
     return state;
+}
+
+// The scan over the lanes of a warp from lane `since` on: the result of a lane combines the states
+// from the later one of lane 0 and lane `since`, which may differ from lane to lane, to its own.
+// All lanes call it.
+template <class O>
+__device__ __forceinline__ typename O::State scan_lanes(typename O::State state, int since) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int delta = 1; delta < 32; delta *= 2) {
+        const typename O::State earlier = shuffled_up(state, delta);
+        if (lane >= delta && lane - delta >= since) state = O::combine(earlier, state);
+    }
+    return state;
+}
+
+// Scans the values of a thread by themselves. Bit k of `heads` tells that value k begins a segment,
+// at which the scan restarts; values from the 33rd on begin none. Any thread calls it.
+template <class O, int VALUES> __device__ __forceinline__ void
+scan_values(typename O::State (&values)[VALUES], uint32_t heads = 0) {
+#pragma unroll
+    for (int k = 1; k < VALUES; k++) {
+        if (k >= 32 || (heads >> k % 32 & 1) == 0) values[k] = O::combine(values[k - 1], values[k]);
+    }
+}
+
+// Combines `prefix`, the state of all before the thread, with its scanned values before its first
+// head. Any thread calls it.
+template <class O, int VALUES>
+__device__ __forceinline__ void add_prefix(typename O::State (&values)[VALUES],
+                                           const typename O::State &prefix, uint32_t heads = 0) {
+#pragma unroll
+    for (int k = 0; k < VALUES; k++) {
+        if ((heads & (k < 31 ? (2u << k % 32) - 1 : ~0u)) == 0)
+            values[k] = O::combine(prefix, values[k]);
+    }
 }
 
 // Combines `first` with the states 1 to `end` - 1 of COUNT in shared memory, one by one. Any thread
@@ -58,6 +94,28 @@ combine_first(const typename O::State *states, int end) {
     return combine_rest<O, COUNT>(states[0], states, end);
 }
 
+// The prefix of a thread: the state `carry` of all before the block, if there is one; the warps
+// before, whose states are STRIDE apart in shared memory; and `earlier` of the lanes before, if
+// there are any. Adds all warps to `carry`, so that it is that of the block's next tile. Any thread
+// calls it, behind the barrier that follows the writes of the warps' states; it does not
+// synchronise. The result is valid if there is anything before the thread.
+template <class O, int WARPS, int STRIDE = 1> __device__ __forceinline__ typename O::State
+prefix_of_thread(const typename O::State *of_warps, bool has_carry, typename O::State &carry,
+                 bool has_earlier, const typename O::State &earlier) {
+    const int warp = threadIdx.x / 32;
+    typename O::State all = of_warps[0], prefix = carry;
+    if (has_carry) all = O::combine(carry, all);
+    if (warp > 0) prefix = all;
+#pragma unroll
+    for (int w = 1; w < WARPS; w++) {
+        all = O::combine(all, of_warps[w * STRIDE]);
+        if (w < warp) prefix = all;
+    }
+    carry = all;
+    if (has_earlier) prefix = has_carry || warp > 0 ? O::combine(prefix, earlier) : earlier;
+    return prefix;
+}
+
 // The scan over a block of THREADS, a multiple of 32, each of which has VALUES neighbours.
 template <class O, int THREADS, int VALUES = 1> struct Scan {
     typedef typename O::State State;
@@ -69,46 +127,46 @@ template <class O, int THREADS, int VALUES = 1> struct Scan {
     // thread. All THREADS call it, and it synchronises them before it uses `storage`.
     static __device__ __forceinline__ void inclusive(State (&values)[VALUES], Storage &storage,
                                                      State &aggregate) {
-        bool has_earlier;
-        const State earlier = scan_threads(values, storage, aggregate, has_earlier);
-        if (!has_earlier) return;
-#pragma unroll
-        for (int k = 0; k < VALUES; k++) values[k] = O::combine(earlier, values[k]);
+        const State prefix = scan(values, storage, aggregate);
+        if (threadIdx.x > 0) add_prefix<O>(values, prefix);
     }
 
     // Replaces each value by its exclusive result; that of the block's first value is the identity.
     // All else is as with `inclusive`.
     static __device__ __forceinline__ void exclusive(State (&values)[VALUES], Storage &storage,
                                                      State &aggregate) {
-        bool has_earlier;
-        State earlier = scan_threads(values, storage, aggregate, has_earlier);
-        if (!has_earlier) earlier = identity_of<O>();
+        const State prefix = scan(values, storage, aggregate);
+        const bool has_prefix = threadIdx.x > 0;
 #pragma unroll
         for (int k = VALUES - 1; k > 0; k--)
-            values[k] = has_earlier ? O::combine(earlier, values[k > 0 ? k - 1 : 0])
-                                    : values[k > 0 ? k - 1 : 0];
-        values[0] = earlier;
+            values[k] = has_prefix ? O::combine(prefix, values[k > 0 ? k - 1 : 0])
+                                   : values[k > 0 ? k - 1 : 0];
+        values[0] = has_prefix ? prefix : identity_of<O>();
+    }
+
+    // The first step of both, for kernels that go on from tile to tile: scans the values of each
+    // thread by themselves, then the lanes of the warp. Returns the state of the lanes before,
+    // valid in all lanes but the first; the warp's state goes to `of_warps`, which has one for each
+    // warp. All lanes of a warp call it, with their numbers; it does not synchronise. The other
+    // steps are a barrier, `prefix_of_thread` and `add_prefix`.
+    static __device__ __forceinline__ State scan_warp(State (&values)[VALUES], int lane, int warp,
+                                                      State *of_warps) {
+        scan_values<O>(values);
+        const State sum = scan_lanes<O>(values[VALUES - 1]), earlier = shuffled_up(sum, 1);
+        if (lane == 31) of_warps[warp] = sum;
+        return earlier;
     }
 
   private:
     // Scans the values of each thread by themselves, and returns the state of all threads before,
-    // if there is one.
-    static __device__ __forceinline__ State scan_threads(State (&values)[VALUES], Storage &storage,
-                                                         State &aggregate, bool &has_earlier) {
+    // unless the thread is the first.
+    static __device__ __forceinline__ State scan(State (&values)[VALUES], Storage &storage,
+                                                 State &aggregate) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-#pragma unroll
-        for (int k = 1; k < VALUES; k++)
-            values[k] = O::combine(values[k > 0 ? k - 1 : 0], values[k]);
-        const State lanes = scan_lanes<O>(values[VALUES - 1]);
-        const State before = shuffled_up(lanes, 1);
         __syncthreads();
-        if (lane == 31) storage.states()[warp] = lanes;
+        const State earlier = scan_warp(values, lane, warp, storage.states());
         __syncthreads();
-        aggregate = combine_first<O, WARPS>(storage.states(), WARPS);
-        has_earlier = threadIdx.x > 0;
-        if (warp == 0) return before;
-        const State warps = combine_first<O, WARPS>(storage.states(), warp);
-        return lane == 0 ? warps : O::combine(warps, before);
+        return prefix_of_thread<O, WARPS>(storage.states(), false, aggregate, lane > 0, earlier);
     }
 };
 

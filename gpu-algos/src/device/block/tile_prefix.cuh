@@ -3,10 +3,11 @@
 // #include "block/scan.cuh"
 // #include "block/tile_prefix.cuh"
 //
-// The values of a launch are cut into tiles. Each block claims tiles in turn (`claim_tile`),
-// combines the values of a tile and publishes that aggregate (`TilePrefix::publish`), resolves its
-// prefix, which combines the aggregates of all tiles before it (`TilePrefix::resolve`), and writes
-// its results. At the end the last block clears the memory for the next launch
+// The values of a launch are cut into tiles. Each block claims one tile after another
+// (`claim_tile`), combines the values of a tile and publishes that aggregate
+// (`TilePrefix::publish`), resolves its prefix, which combines the aggregates of all tiles before
+// it (`TilePrefix::resolve`), and writes its results. At the end the last block clears the memory
+// for the next launch
 // (`reset_by_last_block`).
 //
 // Tiles are claimed by a ticket, so all tiles before a block's tile belong to running blocks: a
@@ -152,9 +153,16 @@ template <class R, class S = typename R::State, class H = S> struct TilePrefix {
         }
         return shuffled(all, 0);
     }
-    // Clears the slots for the next launch. The last block that has polled calls it.
+    // Clears the slots for the next launch. The last block that has polled calls it. A ROLLED loop
+    // is little code, which each block of a kernel fetches.
+    template <bool ROLLED = false>
     __device__ __forceinline__ void clear(uint32_t tiles, uint32_t threads) {
-        for (uint32_t k = threadIdx.x; k < tiles; k += threads) of_tiles[k].clear();
+        if constexpr (ROLLED) {
+#pragma unroll 1
+            for (uint32_t k = threadIdx.x; k < tiles; k += threads) of_tiles[k].clear();
+        } else {
+            for (uint32_t k = threadIdx.x; k < tiles; k += threads) of_tiles[k].clear();
+        }
     }
 };
 
@@ -174,8 +182,10 @@ template <int CLAIMER> __device__ __forceinline__ uint32_t claim_tile(GridCounte
 // Clears the slots and counters for the next launch, if this block is the last one that polls them;
 // with CLAIMS the counter of tiles too. If the block has arrived, thread 0 passes the number of
 // blocks before it as `place`. All THREADS of the block call it, behind a barrier that follows the
-// block's last poll; it synchronises them.
-template <int THREADS, bool CLAIMS, class R, class S, class H> __device__ __forceinline__ void
+// block's last poll; it synchronises them. Returns true to thread 0 of that block, which may clear
+// more. ROLLED is that of `TilePrefix::clear`.
+template <int THREADS, bool CLAIMS, bool ROLLED = false, class R, class S, class H> __device__
+__forceinline__ bool
 reset_by_last_block(GridCounters *counters, TilePrefix<R, S, H> &prefix, uint32_t tiles,
                     bool has_arrived, uint32_t place, bool *is_last) {
     if (threadIdx.x == 0) {
@@ -183,12 +193,12 @@ reset_by_last_block(GridCounters *counters, TilePrefix<R, S, H> &prefix, uint32_
         is_last[0] = place == gridDim.x - 1;
     }
     __syncthreads();
-    if (!is_last[0]) return;
-    prefix.clear(tiles, THREADS);
-    if (threadIdx.x == 0) {
-        counters->blocks_done = 0;
-        if constexpr (CLAIMS) counters->next_tile = 0;
-    }
+    if (!is_last[0]) return false;
+    prefix.template clear<ROLLED>(tiles, THREADS);
+    if (threadIdx.x > 0) return false;
+    counters->blocks_done = 0;
+    if constexpr (CLAIMS) counters->next_tile = 0;
+    return true;
 }
 
 } // namespace block

@@ -101,7 +101,7 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V
     }
     struct Seen {
         V value;
-        uint32_t turn;
+        uint32_t iteration;
     };
     static __device__ __forceinline__ Seen unseen() {
         if constexpr (IGNORE) {
@@ -110,9 +110,9 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V
             return {worst<GREATEST, V>(), 0};
         }
     }
-    static __device__ __forceinline__ void see(Seen &best, V x, uint32_t turn) {
+    static __device__ __forceinline__ void see(Seen &best, V x, uint32_t iteration) {
         // An equal value comes later, and all values lose to an earlier NaN. If nothing beats the
-        // worst, the first turn stands.
+        // worst, the first iteration stands.
         bool wins;
         if constexpr (IGNORE) {
             wins = beats<GREATEST>(x, best.value) || (is_nan(best.value) && !is_nan(x));
@@ -120,7 +120,7 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtreme : Plain<Found<V
             wins = !(GREATEST ? x <= best.value : x >= best.value) && !is_nan(best.value);
         }
         best.value = wins ? x : best.value;
-        best.turn = wins ? turn : best.turn;
+        best.iteration = wins ? iteration : best.iteration;
     }
     static __device__ __forceinline__ void take_seen(Found<V> &best, const Seen &seen,
                                                      int64_t place) {
@@ -162,8 +162,8 @@ template <class V, bool GREATEST, bool IGNORE> struct ArgExtremeNarrow : Plain<u
             combine(best, uint64_t(GREATEST || is_nan(x) ? bits : ~bits) << 32 | ~uint32_t(place));
     }
     static __device__ __forceinline__ Seen unseen() { return Wide::unseen(); }
-    static __device__ __forceinline__ void see(Seen &best, V x, uint32_t turn) {
-        Wide::see(best, x, turn);
+    static __device__ __forceinline__ void see(Seen &best, V x, uint32_t iteration) {
+        Wide::see(best, x, iteration);
     }
     static __device__ __forceinline__ void take_seen(uint64_t &best, const Seen &seen,
                                                      int64_t place) {

@@ -14,14 +14,14 @@ use gpu_array::gpu_driver::{Device, DevicePod, GeneratedKernel, KernelSpace, Lau
 pub use self::array::ArrayScanKernel;
 use self::{
     params::{ScanKernelHead, ScanKernelParams},
-    policy::{MOST_STATE_BYTES, ScanKernelPolicy, run_bytes},
+    policy::{MOST_STATE_BYTES, ScanKernelPolicy, ScanKernelTuning, run_bytes},
 };
 use super::{
     IndexRange, KernelArg,
     bind::{self, Bound},
     declaration::{self, Declared},
     places::Progression,
-    program::hash,
+    program::{hash, named},
     types::Types,
 };
 use crate::{
@@ -101,8 +101,8 @@ pub struct ScanKernel<T> {
     segments: Option<String>,
     preamble: String,
     options: Vec<String>,
-    /// The programs over selected places and over all places, in this order.
-    made: [OnceLock<CompiledScan>; 2],
+    /// The programs over selected places and over all places, in this order, for each tuning.
+    made: [[OnceLock<CompiledScan>; 2]; ScanKernelTuning::COUNT],
     _state: PhantomData<fn() -> T>,
 }
 
@@ -216,13 +216,15 @@ impl<T: DevicePod> ScanKernel<T> {
     /// # Safety
     /// As there.
     pub unsafe fn call_over(&self, places: IndexRange, arguments: &[KernelArg<'_>]) -> Result<()> {
-        let made = self.made(places.is_all())?;
+        self.check_types()?;
         let bound = bind::bind(&self.name, &self.arguments, &self.types, arguments, &[])?;
         let (n, progression) = bound.places(&self.name, &self.arguments, places)?;
         if progression.count == 0 {
             return Ok(());
         }
-        let kernel = self.kernel(made, bound.stream.device())?;
+        let device = bound.stream.device();
+        let made = self.made(places.is_all(), device)?;
+        let kernel = self.kernel(made, device)?;
         let launch = self.launch(made.policy, &bound, n, progression, &kernel)?;
         // SAFETY: the parameters fulfil the kernel's contract: its own, and those of the arguments, of the types that `bind` has checked. The arrays
         // are borrowed until this call returns, the written ones exclusively, and their homes precede and follow the launch. The effects of the texts are
@@ -262,7 +264,7 @@ impl<T: DevicePod> ScanKernel<T> {
     /// # Errors
     /// `Compile` with the compiler's log and the text; `UnknownType`; the driver's.
     pub fn compile(&self, device: &Device) -> Result<()> {
-        self.kernel(self.made(true)?, device).map(drop)
+        self.kernel(self.made(true, device)?, device).map(drop)
     }
 
     fn kernel(&self, made: &CompiledScan, device: &Device) -> Result<GeneratedKernel> {
@@ -273,12 +275,20 @@ impl<T: DevicePod> ScanKernel<T> {
         run_bytes(size_of::<T>(), align_of::<T>(), self.segments.is_some())
     }
 
-    fn made(&self, all: bool) -> Result<&CompiledScan> {
-        let slot = &self.made[usize::from(all)];
+    /// Checks that the types of the arguments are known, unless a program was made of them.
+    fn check_types(&self) -> Result<()> {
+        if self.made.as_flattened().iter().any(|made| made.get().is_some()) {
+            return Ok(());
+        }
+        named(&self.name, &self.arguments, &self.types, 0).map(drop)
+    }
+
+    fn made(&self, all: bool, device: &Device) -> Result<&CompiledScan> {
+        let slot = &self.made[ScanKernelTuning::number(device.arch())][usize::from(all)];
         if let Some(made) = slot.get() {
             return Ok(made);
         }
-        let policy = ScanKernelPolicy::of(self.run_bytes());
+        let policy = ScanKernelPolicy::of(self.run_bytes(), device.arch());
         let program = text::program(self, policy, all)?;
         let [a, b, c, d] = hash(&program);
         Ok(slot.get_or_init(|| CompiledScan { program, key: [SPACE.word(), a, b, c, d], policy }))

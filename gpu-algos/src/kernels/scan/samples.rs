@@ -1,6 +1,6 @@
 //! Samples of scans from users' texts, for checks without a device.
 
-use gpu_array::gpu_driver::{DevicePod, Registry};
+use gpu_array::gpu_driver::{Arch, DevicePod, Registry};
 
 use super::{
     ScanKernel,
@@ -19,7 +19,8 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
 
 /// Adds a sample. The declarations are valid: the test counts the samples.
 fn add<T: DevicePod>(registry: Registry, kernel: Result<ScanKernel<T>>, all: bool) -> Registry {
-    let program = kernel.and_then(|kernel| text::program(&kernel, ScanKernelPolicy::of(kernel.run_bytes()), all));
+    let program = kernel
+        .and_then(|kernel| text::program(&kernel, ScanKernelPolicy::of(kernel.run_bytes(), Arch::new(9, 0)), all));
     match program {
         Ok(program) => registry.with_sample(SCAN_KERNEL.name, program),
         Err(_) => registry,

@@ -85,30 +85,14 @@ template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD> struct RowsOfP
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             values[u] = shared[1 + lane * VECTORS_PER_THREAD + u];
-            if (u > 0) values[u] = R::combine(values[u > 0 ? u - 1 : 0], values[u]);
         }
-        S sum = values[VECTORS_PER_THREAD - 1];
-#pragma unroll
-        for (int delta = 1; delta < 32; delta *= 2) {
-            const S earlier = shuffled_up(sum, delta);
-            if (lane >= delta) sum = R::combine(earlier, sum);
-        }
-        return sum;
+        block::scan_values<R>(values);
+        return block::scan_lanes<R>(values[VECTORS_PER_THREAD - 1]);
     }
 
     // Whether the tile's first place continues the segment before it. All lanes of warp 0 call it.
     __device__ __forceinline__ bool is_prefix_needed() const {
         return __shfl_sync(0xffffffffu, !U::SEGMENTS || (begins & 1) == 0, 0);
-    }
-
-    // Combines the totals of warp 1 to before `end` with that of warp 0. Any thread calls it,
-    // behind the barrier that follows their writes; it does not synchronise.
-    static __device__ __forceinline__ S add_totals(S base, const S *totals, int end) {
-#pragma unroll
-        for (int k = 1; k < WARPS; k++) {
-            if (k < end) base = R::combine(base, totals[k]);
-        }
-        return base;
     }
 
     // Uses the results, which stand in shared memory. All lanes of a warp call it, when they are
@@ -179,7 +163,7 @@ __global__ void __launch_bounds__(THREADS)
         // Warp 0 publishes the aggregate, and resolves the prefix. The others scan over the block.
         S base = totals[0];
         if (warp == 0) {
-            base = Own::add_totals(base, totals, WARPS);
+            base = block::combine_rest<R, WARPS>(base, totals, WARPS);
             if (tiles > 1) {
                 if (lane == 0) sums.publish(tile, base);
                 // The prefix is of no use to a tile that begins with a segment.
@@ -191,7 +175,7 @@ __global__ void __launch_bounds__(THREADS)
                 }
             }
         } else {
-            base = Own::add_totals(base, totals, warp);
+            base = block::combine_rest<R, WARPS>(base, totals, warp);
         }
         gpu::trigger_dependents();
         if (tiles > 1) {

@@ -50,7 +50,7 @@ pub(super) fn program<T: DevicePod>(kernel: &ScanKernel<T>, policy: ScanKernelPo
     text += &format!(
         "struct gpu_scan {{\n    typedef gpu_state State;\n\
          \x20   typedef gpu_params Params;\n    static constexpr bool SEGMENTS = {};\n\
-         \x20   static __device__ __forceinline__ State identity() {{ return gpu_neutral(); }}\n\
+         \x20   static __device__ __forceinline__ State identity() {{ return gpu_identity(); }}\n\
          \x20   static __device__ __forceinline__ State combine(const State &a, const State &b) {{ return gpu_combine(a, b); }}\n\
          \x20   static __device__ __forceinline__ State input(const gpu_params &params, int64_t i) {{ return gpu_input(params, i); }}\n\
          \x20   static __device__ __forceinline__ bool begins(const gpu_params &params, int64_t i) {{ return gpu_begins(params, i); }}\n\

@@ -2,7 +2,7 @@
 
 use gpu_array::{DType, gpu_driver::Arch};
 
-use crate::{common::launch::tuned, matmul::precision::Precision};
+use crate::matmul::precision::Precision;
 
 /// The tensor cores of an architecture, as the vendor's peaks compare them with its CUDA cores.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ impl TensorCores {
 
     /// The tensor cores of an architecture; None before 8.0, whose tensor cores know f16 alone and copy nothing asynchronously.
     pub(super) fn of(arch: Arch) -> Option<Self> {
-        *tuned(&TENSOR_CORES, arch)
+        *arch.tuned(&TENSOR_CORES)
     }
 }
 

@@ -151,7 +151,7 @@ template <class R> struct Row {
         typedef typename Stage::O O;
         typedef typename Stage::Values X;
         typedef typename Stage::Result Result;
-        static_assert(O::COMMUTATIVE, "threads take values in turns");
+        static_assert(O::COMMUTATIVE, "threads take values out of order");
         static_assert(sizeof(typename O::State) <= MOST_STATE_BYTES && sizeof(Result) <= 16,
                       "the room of states and results");
         constexpr int LOCALS = O::LANES ? VECTOR_SIZE : 1;

@@ -60,8 +60,8 @@ __device__ __forceinline__ bool is_last(uint64_t scratch, uint64_t group, uint32
     return shared;
 }
 
-// A thread's walk along whole packs, turn by turn. It takes values into its locals at once, or
-// where places matter into a Seen, which is less to carry.
+// A thread's walk along whole packs, one in each iteration. It takes values into its locals at
+// once, or where places matter into a Seen, which is less to carry.
 template <class O, int LOCALS, bool = O::NEEDS_INDEX> struct Walk {
     template <class P> __device__ __forceinline__ void take(typename O::Local (&locals)[LOCALS],
                                                             const P &values, uint32_t) {
@@ -79,16 +79,16 @@ template <class O, int LOCALS> struct Walk<O, LOCALS, true> {
         for (int lane = 0; lane < LOCALS; lane++) seen[lane] = O::unseen();
     }
     template <class P> __device__ __forceinline__ void take(typename O::Local (&)[LOCALS],
-                                                            const P &values, uint32_t turn) {
+                                                            const P &values, uint32_t iteration) {
 #pragma unroll
-        for (int lane = 0; lane < LOCALS; lane++) O::see(seen[lane], values.lane[lane], turn);
+        for (int lane = 0; lane < LOCALS; lane++) O::see(seen[lane], values.lane[lane], iteration);
     }
     __device__ __forceinline__ void end(typename O::Local (&locals)[LOCALS], int64_t first,
-                                        int64_t turn_step, int64_t lane_step) {
+                                        int64_t iteration_step, int64_t lane_step) {
 #pragma unroll
         for (int lane = 0; lane < LOCALS; lane++) {
             O::take_seen(locals[lane], seen[lane],
-                         first + int64_t(seen[lane].turn) * turn_step + lane * lane_step);
+                         first + int64_t(seen[lane].iteration) * iteration_step + lane * lane_step);
         }
     }
 };
@@ -121,10 +121,11 @@ struct Share {
     uint64_t begin, step, end;
 };
 
-// The progress of a thread along its share: the next pack or place, and the turn that takes it.
+// The progress of a thread along its share: the next pack or place, and the iteration that takes
+// it.
 struct Progress {
     uint64_t next;
-    uint32_t turn;
+    uint32_t iteration;
 };
 
 // Returns the state of all locals of a thread. It does not synchronise.
@@ -147,7 +148,7 @@ take_whole_packs(const ReduceParams<E, O> &params, Walk<O, LOCALS> &walk,
                  const Load &load, const Complete &complete) {
     const uint64_t step = share.step, end = share.end;
     uint64_t &i = progress.next;
-    uint32_t &turn = progress.turn;
+    uint32_t &iteration = progress.iteration;
     auto batch = [&](auto whole) {
         typename Wide<VECTOR_SIZE, typename E::Leaves>::type in[VECTORS_PER_THREAD];
 #pragma unroll
@@ -161,11 +162,11 @@ take_whole_packs(const ReduceParams<E, O> &params, Walk<O, LOCALS> &walk,
             complete(in[u]);
             const auto values =
                 values_of<E, VECTOR_SIZE>(params.scalars.at, params.extra.at, in[u]);
-            walk.take(locals, values, turn + u);
+            walk.take(locals, values, iteration + u);
         }
     };
     for (; i + (VECTORS_PER_THREAD - 1) * step < end;
-         i += VECTORS_PER_THREAD * step, turn += VECTORS_PER_THREAD)
+         i += VECTORS_PER_THREAD * step, iteration += VECTORS_PER_THREAD)
         batch(Number<1>{});
     if (i < end) batch(Number<0>{});
 }

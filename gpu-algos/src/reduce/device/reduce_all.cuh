@@ -75,11 +75,10 @@ template <class E, class O, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD
 __global__ void __launch_bounds__(THREADS + 32, 2)
     reduce_all(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
-    static_assert(O::COMMUTATIVE, "threads take packs in turns");
-    constexpr int LOCALS = O::LANES ? VECTOR_SIZE : 1, WARPS = THREADS / 32;
-    typedef TempStorage<State, WARPS> Shared;
-    SHARED(Shared, room, [1]);
-    State *shared = room[0].states();
+    static_assert(O::COMMUTATIVE, "threads take packs out of order");
+    constexpr int LOCALS = O::LANES ? VECTOR_SIZE : 1;
+    typedef Reduce<O, THREADS> BlockReduce;
+    SHARED(typename BlockReduce::Storage, storage, [1]);
 
     // The whole packs of this thread; the first pack may begin before the first value.
     const uint32_t split = blockIdx.x, blocks_per_result = gridDim.x;
@@ -106,7 +105,7 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
     const bool is_collector = threadIdx.x >= THREADS,
                has_slots = is_collector && blocks_per_result > 1 && split + 1 == blocks_per_result;
     // The compiler must not know this value: it would make a second copy of the collector's code
-    // for the first turn.
+    // for the first iteration.
     bool is_rehearsal = params.results != 0;
     gpu::grid_dependency_wait();
     if (is_collector) gpu::trigger_dependents();
@@ -122,12 +121,11 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
                 take_end_value<VECTOR_SIZE>(params, locals[0], count, peel, from, to, place_step);
             gpu::trigger_dependents();
             const State state = reduce_lanes<O>(combine_locals<O>(locals), 32);
-            if (lane == 0) shared[warp] = state;
+            BlockReduce::store_warp(state, lane, warp, storage[0]);
         } else {
             // The state of the block.
             if (warp > 0) return;
-            State state = lane < WARPS ? shared[lane] : O::to_partial(O::identity());
-            state = reduce_lanes<O>(state, WARPS);
+            const State state = BlockReduce::combine_warps(storage[0]);
             if (lane > 0) return;
             if (blocks_per_result > 1) {
                 slots[split].put(state);

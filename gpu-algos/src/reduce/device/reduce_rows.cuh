@@ -52,14 +52,15 @@ template <class E, int VECTOR_SIZE> struct CutPack {
     }
 };
 
-// The packs that a thread of `reduce_rows` takes, and the number of its turns if order matters.
+// The packs that a thread of `reduce_rows` takes, and the number of its iterations if order
+// matters.
 struct RowShare : Share {
-    uint64_t turns;
+    uint64_t iterations;
 };
 
 // Returns the share of thread `lane` of the `threads` threads of a result, of `packs` packs. If
 // order matters each warp has neighbouring packs to itself, and its lanes take equal numbers of
-// turns of `at_once` packs, since they meet in each.
+// iterations of `at_once` packs, since they meet in each.
 template <class O> __device__ __forceinline__ RowShare find_row_share(const GroupBlock &block,
                                                                       uint64_t packs, int threads,
                                                                       int lane, int at_once) {
@@ -67,7 +68,7 @@ template <class O> __device__ __forceinline__ RowShare find_row_share(const Grou
     share.begin = uint64_t(block.split) * threads + lane;
     share.step = uint64_t(block.blocks) * threads;
     share.end = packs;
-    share.turns = ~uint64_t(0);
+    share.iterations = ~uint64_t(0);
     if constexpr (!O::COMMUTATIVE) {
         const int walkers_of_block = threads > 32 ? threads / 32 : 1;
         const uint64_t walkers = uint64_t(block.blocks) * walkers_of_block,
@@ -76,22 +77,22 @@ template <class O> __device__ __forceinline__ RowShare find_row_share(const Grou
         share.begin = walker * size + lane % 32;
         share.end = (walker + 1) * size < packs ? (walker + 1) * size : packs;
         share.step = threads < 32 ? threads : 32;
-        share.turns = (size + share.step * at_once - 1) / (share.step * at_once);
+        share.iterations = (size + share.step * at_once - 1) / (share.step * at_once);
     }
     return share;
 }
 
 // Takes the packs of a share of `reduce_rows`, of which AT_ONCE are in flight. If order matters the
-// first lane of each warp combines the states of each turn in `ordered`, and all lanes of a warp
-// must call it together. Otherwise it does not synchronise.
+// first lane of each warp combines the states of each iteration in `ordered`, and all lanes of a
+// warp must call it together. Otherwise it does not synchronise.
 template <int VECTOR_SIZE, int AT_ONCE, class E, class O, int LOCALS> __device__
 __forceinline__ void
 take_cut_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base,
                typename O::Local (&locals)[LOCALS], typename O::State &ordered, RowShare &share,
                int threads, int rank, bool wide) {
     const uint64_t step = share.step, end = share.end;
-    for (uint64_t i = share.begin; O::COMMUTATIVE ? i < end : share.turns > 0;
-         i += step * AT_ONCE, share.turns--) {
+    for (uint64_t i = share.begin; O::COMMUTATIVE ? i < end : share.iterations > 0;
+         i += step * AT_ONCE, share.iterations--) {
         CutPack<E, VECTOR_SIZE> packs[AT_ONCE];
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++) {
@@ -223,7 +224,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     reduce_rows(const __grid_constant__ ReduceParams<E, O> params) {
     typedef typename O::State State;
     constexpr bool IS_CONTIGUOUS = FORM & CONTIGUOUS, HAS_ONE = FORM & ONE_RESULT;
-    static_assert(!IS_CONTIGUOUS || O::COMMUTATIVE, "plain packs are taken in turns");
+    static_assert(!IS_CONTIGUOUS || O::COMMUTATIVE, "threads take packs out of order");
     constexpr int LOCALS = O::COMMUTATIVE && O::LANES ? VECTOR_SIZE : 1;
     // Packs that are not plain carry more beside their values, and VECTORS_PER_THREAD of them would
     // take registers from all.

@@ -3,7 +3,6 @@
 use gpu_array::gpu_driver::Arch;
 
 use super::problem::RowProblem;
-use crate::common::launch::tuned;
 
 /// The template arguments of `map_rows`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +35,7 @@ pub(super) struct RowTuning {
 const SM_90: RowTuning = RowTuning {
     packs: 8,              // tune gpu-algos.map_rows_packs: 4 8 16; softmax/.*/gpu-algos/device
     most_threads: 1024,    // tune gpu-algos.map_rows_threads: 256 512 1024; softmax/.*/gpu-algos/device
-    vectors_per_thread: 4, // tune gpu-algos.map_rows_unroll: 2 4; softmax/.*/gpu-algos/device
+    vectors_per_thread: 4, // tune gpu-algos.map_rows_vectors: 2 4; softmax/.*/gpu-algos/device
 };
 
 /// By architecture, the oldest first.
@@ -44,7 +43,7 @@ static TUNING: [(Arch, RowTuning); 1] = [(Arch::new(9, 0), SM_90)];
 
 impl RowTuning {
     pub(super) fn of(arch: Arch) -> &'static Self {
-        tuned(&TUNING, arch)
+        arch.tuned(&TUNING)
     }
 }
 

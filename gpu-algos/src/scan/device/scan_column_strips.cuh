@@ -11,8 +11,8 @@
 // block for each LANES packs. Dynamic shared memory holds the packs of TILES_IN_FLIGHT tiles.
 // Parameters: those of `scan_columns`.
 #pragma once
-#include "scan_rows.cuh"
 #include "scan_columns.cuh"
+#include "staged.cuh"
 
 namespace gpu::algos::scan {
 
@@ -38,9 +38,8 @@ start_loading_rows(const typename A::Params &params, const ColumnPack<A, VECTOR_
         const int64_t row = first + u;
         // The copy stops after the pack's last column that exists.
         const int64_t count = columns.exists && row < columns.rows ? columns.last + 1 : 0;
-        start_copies<0, E, Nothing, A, 0, VECTOR_SIZE, 1>(
-            params, offsets_of_row(params, columns, row), staged, number,
-            u * P::THREADS + int(threadIdx.x), 0, count);
+        staged.template start_copies<A, 0>(params, offsets_of_row(params, columns, row), number,
+                                           u * P::THREADS + int(threadIdx.x), 0, count);
     }
     end_batch_of_copies();
 }
@@ -60,8 +59,7 @@ load_staged_row(const typename A::Params &params, const ColumnPack<A, VECTOR_SIZ
             load_whole(values, params.leaves[K].address, at.of[1 + K],
                        params.lines[0].strides[1 + K]);
         } else {
-            const auto stored = load_pack<typename Stored<T>::type, VECTOR_SIZE>(
-                staged.template leaf<K>(number) + pack * VECTOR_SIZE);
+            const auto stored = staged.template leaf<K>(number).read(pack);
 #pragma unroll
             for (int k = 0; k < VECTOR_SIZE; k++) values.lane[k] = from_stored<T>(stored.lane[k]);
         }
@@ -93,9 +91,11 @@ __device__ __forceinline__ void scan_walkers(const typename O::State (&sums)[VEC
     }
 }
 
-// The shared memory of a block's tiles, as the host passes it.
+// The shared memory of a block's tiles, as the host passes it. Vectors stand in their order: a
+// thread reads those that it copied, one at a time.
+template <class P> using StripTile = Policy<P::THREADS * P::VECTORS_PER_THREAD, P::VECTOR_SIZE, 1>;
 template <class E, class P> using StripBuffers =
-    StageBuffers<E, Nothing, uint8_t, P::TILE, TILES_IN_FLIGHT, TILES_IN_FLIGHT>;
+    StageBuffers<E, Nothing, uint8_t, StripTile<P>, TILES_IN_FLIGHT, TILES_IN_FLIGHT>;
 
 template <class E, class M, class O, int MODE, class P>
 __global__ void __launch_bounds__(P::THREADS)
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(P::THREADS)
     typedef typename O::State S;
     typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
     constexpr int WARPS = THREADS / 32, WALKERS_OF_WARP = 32 / LANES, WALKERS = THREADS / LANES,
-                  PACKS_OF_TILE = THREADS * VECTORS_PER_THREAD,
+
                   STATES_OF_WARP = LANES * VECTOR_SIZE;
     typedef StripBuffers<E, P> Staged;
     typedef TempStorage<S, 2 * WARPS * STATES_OF_WARP> Shared;

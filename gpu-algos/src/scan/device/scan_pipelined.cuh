@@ -14,10 +14,10 @@
 // number that is used, one tile is in flight. Blocks exchange aggregates by slots
 // (block/tile_status.cuh): relaxed stores and loads of words that carry their own mark.
 //
-// In turn `number` the block stores its tile `number`, scans tile `number + AHEAD` and starts the
-// copies of tile `number + AHEAD + LOADING - 1`. A turn has two barriers. After the first one the
-// copies of the tile to scan are visible to all, and so is the number of the tile to load. After
-// the second one the sums of the warps and the prefix of the tile to store are there.
+// In iteration `number` the block stores its tile `number`, scans tile `number + AHEAD` and starts
+// the copies of tile `number + AHEAD + LOADING - 1`. An iteration has two barriers. After the first
+// one the copies of the tile to scan are visible to all, and so is the number of the tile to load.
+// After the second one the sums of the warps and the prefix of the tile to store are there.
 //
 // Contract: that of `scan_single_pass`, with tiles of THREADS * VALUES, where VALUES is VECTOR_SIZE
 // * VECTORS_PER_THREAD, and with these differences. There are several tiles. The layout is
@@ -26,14 +26,14 @@
 // dynamic shared memory. VALUES is a power of 2, at most 32 and eight packs. Parameters: those of
 // `scan_single_pass`.
 #pragma once
-#include "polled_prefix.cuh"
+#include "block/polled_prefix.cuh"
 #include "staged.cuh"
 
 namespace gpu::algos::scan {
 
 // The shared memory of a block's tiles, as the host passes it.
 template <class E, class F, class O, class P> using PipelinedBuffers =
-    StageBuffers<E, F, typename O::State, P::TILE, P::AHEAD + P::LOADING, P::LOADING>;
+    StageBuffers<E, F, typename O::State, P, P::AHEAD + P::LOADING, P::LOADING>;
 
 template <class E, class F, class M, class O, int MODE, class P>
 __global__ void __launch_bounds__(P::THREADS + 64, 1)
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(P::THREADS + 64, 1)
     // The block's tile `number`, and where its first segment begins: at number modulo the size.
     SHARED(uint32_t, claimed, [STAGES + 1]);
     SHARED(int, first_head, [STAGES]);
-    SHARED(int, heads_of_warps, [2][WARPS]); // the same of each warp, for two turns
+    SHARED(int, heads_of_warps, [2][WARPS]); // the same of each warp, of two iterations
     SHARED(bool, is_last, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
     S *sums_of_warps = room[0].states(), *prefix = sums_of_warps + 2 * WARPS;

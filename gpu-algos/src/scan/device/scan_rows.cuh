@@ -18,7 +18,7 @@ namespace gpu::algos::scan {
 // The shared memory of a block's tiles, in hand and in flight, as the host passes it.
 static_assert(ROW_TILES_PER_BLOCK == TILES_IN_FLIGHT + 1, "one tile is in hand");
 template <class E, class O, class P> using RowBuffers =
-    StageBuffers<E, Nothing, typename O::State, P::TILE, ROW_TILES_PER_BLOCK, ROW_TILES_PER_BLOCK>;
+    StageBuffers<E, Nothing, typename O::State, P, ROW_TILES_PER_BLOCK, ROW_TILES_PER_BLOCK>;
 
 // The number of lines, and whether their offsets need 64-bit divisions. The kernel reads the flag
 // once, since the compiler makes other code of flags that are read in the loop.
@@ -65,8 +65,8 @@ __device__ __forceinline__ void start_loading_line(const typename A::Params &par
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             const int pack = (warp * VECTORS_PER_THREAD + u) * 32 + lane;
             const int64_t i = int64_t(coming.tile) * TILE + pack * VECTOR_SIZE;
-            start_copies<0, E, Nothing, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                params, coming.base, staged, number, pack, i, int64_t(params.length));
+            staged.template start_copies<A, MODE>(params, coming.base, number, pack, i,
+                                                  int64_t(params.length));
         }
     }
     end_batch_of_copies();
@@ -85,9 +85,8 @@ load_states(const typename A::Params &params, const StageBuffers &staged, int nu
     const int64_t first = int64_t(at.tile) * TILE + int64_t(threadIdx.x) * VALUES;
 #pragma unroll
     for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-        const auto in =
-            read_staged<E, E, Nothing, A, A::E_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                params, at.base, staged, number, pack + u, first + u * VECTOR_SIZE);
+        const auto in = staged.template read<E, A, A::E_LEAVES, MODE>(
+            params, at.base, number, pack + u, first + u * VECTOR_SIZE);
         const auto lifted = values_of<E, VECTOR_SIZE>(params.scalars.at + A::E_SCALARS,
                                                       params.extra.at + A::E_EXTRA, in);
 #pragma unroll
@@ -99,31 +98,11 @@ load_states(const typename A::Params &params, const StageBuffers &staged, int nu
     }
 }
 
-// The prefix of a thread: `carry`, the warps before, whose aggregates are STRIDE states apart, and
-// `earlier` of its own warp. Adds all warps to `carry` for the next tile. Each thread calls it
-// after a barrier; it does not synchronise.
-template <class O, int WARPS, int STRIDE> __device__ __forceinline__ typename O::State
-prefix_of_thread(const typename O::State *of_warps, bool has_carry, typename O::State &carry,
-                 bool has_earlier, const typename O::State &earlier) {
-    const int warp = threadIdx.x / 32;
-    typename O::State all = of_warps[0], prefix = carry;
-    if (has_carry) all = O::combine(carry, all);
-    if (warp > 0) prefix = all;
-#pragma unroll
-    for (int w = 1; w < WARPS; w++) {
-        all = O::combine(all, of_warps[w * STRIDE]);
-        if (w < warp) prefix = all;
-    }
-    carry = all;
-    if (has_earlier) prefix = has_carry || warp > 0 ? O::combine(prefix, earlier) : earlier;
-    return prefix;
-}
-
 // Applies the epilogue to the states of a tile in shared memory, and stores the results. All lanes
 // of a warp call it when the warp's states are there; it does not synchronise.
-template <class M, class O, int MODE, class P, class A>
-__device__ __forceinline__ void store_line(const typename A::Params &params,
-                                           const typename O::State *states, const LineTile<A> &at) {
+template <class M, class O, int MODE, class P, class States, class A>
+__device__ __forceinline__ void store_line(const typename A::Params &params, const States &states,
+                                           const LineTile<A> &at) {
     constexpr int VECTOR_SIZE = P::VECTOR_SIZE, VECTORS_PER_THREAD = P::VECTORS_PER_THREAD,
                   TILE = P::THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
     typedef typename O::State State;
@@ -136,15 +115,14 @@ __device__ __forceinline__ void store_line(const typename A::Params &params,
         const int pack = (warp * VECTORS_PER_THREAD + u) * 32 + lane;
         const int64_t i = int64_t(at.tile) * TILE + pack * VECTOR_SIZE;
         if (i >= length) continue;
-        const Pack<State, VECTOR_SIZE> of_pack = load_pack<State, VECTOR_SIZE>(
-            states + swizzled<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
+        const Pack<State, VECTOR_SIZE> of_pack = states.read(pack);
         Pack<Result, VECTOR_SIZE> results;
 #pragma unroll
         for (int k = 0; k < VECTOR_SIZE; k++)
             results.lane[k] = get<0>(O::finalize(of_pack.lane[k], 0));
-        const Pack<typename Last::Out, VECTOR_SIZE> &out =
-            Last::of(params, results, i, i + VECTOR_SIZE <= length);
-        write_staged<A, MODE>(params, out, at.base.of[0], i, length);
+        const bool whole = i + VECTOR_SIZE <= length;
+        const Pack<typename Last::Out, VECTOR_SIZE> &out = Last::of(params, results, i, whole);
+        write<A, MODE>(params, out, at.base.of[0], i, length, whole);
     }
 }
 
@@ -181,19 +159,17 @@ __global__ void __launch_bounds__(P::THREADS)
         load_states<E, O, MODE, P>(params, staged, number, at, values);
 
         // Scans the values of the thread, the lanes of the warp, and the warps of the block.
-        scan_thread<O>(values, 0);
-        const State sum = scan_lanes<O>(values[VALUES - 1]), earlier = shuffled_up(sum, 1);
         State *of_warps = sums + (number & 1) * WARPS;
-        if (lane == 31) of_warps[warp] = sum;
+        const State earlier = Scan<O, THREADS, VALUES>::scan_warp(values, lane, warp, of_warps);
         __syncthreads();
         start_loading_line<E, MODE, P>(params, staged, number + TILES_IN_FLIGHT, lines, coming);
         const bool has_prefix = at.tile > 0 || warp > 0 || lane > 0;
         const State prefix =
-            prefix_of_thread<O, WARPS, 1>(of_warps, at.tile > 0, carry, lane > 0, earlier);
-        if (has_prefix) join_base<O>(values, prefix, 0);
+            prefix_of_thread<O, WARPS>(of_warps, at.tile > 0, carry, lane > 0, earlier);
+        if (has_prefix) add_prefix<O>(values, prefix);
 
         // The states go through shared memory, so that neighbouring lanes store neighbouring packs.
-        State *states = staged.states(number);
+        const auto states = staged.states(number);
         put_states<O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(states, values, prefix, has_prefix, 0,
                                                              int(threadIdx.x) * VECTORS_PER_THREAD);
         __syncwarp();

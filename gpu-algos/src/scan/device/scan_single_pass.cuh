@@ -120,9 +120,13 @@ struct Epilogue<Nothing, A, R, VECTOR_SIZE, MODE> {
     }
 };
 
-// Writes a pack of results to the target.
-template <class A, int MODE, class T, int VECTOR_SIZE> __device__ __forceinline__ void
-write(const typename A::Params &params, const Pack<T, VECTOR_SIZE> &out, int64_t i, bool whole) {
+// Writes a pack of results to the target: from number i on, of `count` values whose first one is
+// at the offset `base`. `whole` tells whether all of the pack exists. Any thread calls it; it does
+// not synchronise.
+template <class A, int MODE, class T, int VECTOR_SIZE>
+__device__ __forceinline__ void write(const typename A::Params &params,
+                                      const Pack<T, VECTOR_SIZE> &out, int64_t base, int64_t i,
+                                      int64_t count, bool whole) {
     if constexpr ((MODE & CONTIGUOUS) != 0) {
         if (whole && params.is_target_packed) {
             if constexpr ((MODE & BACKWARD) != 0) {
@@ -130,17 +134,18 @@ write(const typename A::Params &params, const Pack<T, VECTOR_SIZE> &out, int64_t
 #pragma unroll
                 for (int k = 0; k < VECTOR_SIZE; k++)
                     turned.lane[k] = out.lane[VECTOR_SIZE - 1 - k];
-                store<StoreMode::STREAMED>(turned, params.target, true, -(i + VECTOR_SIZE - 1), 1);
+                store<StoreMode::STREAMED>(turned, params.target, true,
+                                           base - (i + VECTOR_SIZE - 1), 1);
             } else {
-                store<StoreMode::STREAMED>(out, params.target, true, i, 1);
+                store<StoreMode::STREAMED>(out, params.target, true, base + i, 1);
             }
             return;
         }
     }
 #pragma unroll
     for (int k = 0; k < VECTOR_SIZE; k++) {
-        if (i + k < 0 || i + k >= int64_t(params.count)) continue;
-        int64_t offset = (i + k) * params.scanned[0].strides[0];
+        if (i + k < 0 || i + k >= count) continue;
+        int64_t offset = base + (i + k) * params.scanned[0].strides[0];
         if constexpr ((MODE & CONTIGUOUS) == 0) offset = offsets_at<A>(params, i + k).of[0];
         Pack<T, 1> one;
         one.lane[0] = out.lane[k];
@@ -290,7 +295,7 @@ template <class E, class F, class M, class O, int MODE, class P> struct Register
             const auto results = results_of(u, all, has_base || !is_first);
             const bool whole = i >= 0 && i + VECTOR_SIZE <= count;
             const Pack<typename Last::Out, VECTOR_SIZE> &out = Last::of(params, results, i, whole);
-            write<A, MODE>(params, out, i, whole);
+            write<A, MODE>(params, out, 0, i, count, whole);
         }
     }
 };

@@ -26,7 +26,7 @@ constexpr int MOST_GROUPS = WAVE_TILES / int(GROUP);
 
 // The shared memory of a block's tile; the host passes that of all tiles of a block.
 template <class E, class F, class O, class P> using WaveBuffers =
-    StageBuffers<E, F, typename O::State, P::TILE, 1, 1>;
+    StageBuffers<E, F, typename O::State, P, 1, 1>;
 
 // Waits for all batches of copies but the last `left`.
 template <int LEFT = WAVE_TILES_PER_BLOCK - 1>

@@ -7,132 +7,83 @@
 
 namespace gpu::algos::scan {
 
-// Layout of a block's tiles in shared memory. States overwrite the first leaf, which has STAGES
-// buffers. Each other leaf has LOADING buffers of its own.
-template <class E, class F, class S, int TILE, int STAGES, int LOADING> struct StageBuffers {
-    static constexpr int LEAVES = E::Leaves::SIZE + F::Leaves::SIZE;
-    static constexpr int main() {
-        int bytes = int(sizeof(S));
-        if constexpr (LEAVES > 0)
-            bytes = LeafOf<0, E, F>::BYTES > bytes ? LeafOf<0, E, F>::BYTES : bytes;
-        return bytes * TILE;
+// A block's tiles in shared memory. States overwrite the first leaf, which has STAGES buffers. Each
+// other leaf has LOADING buffers of its own. The block's tile `number` has the buffer of that
+// number, modulo theirs. Each thread calls a method for vectors of its choice; none synchronises.
+template <class E, class F, class S, class P, int STAGES, int LOADING> struct StageBuffers {
+    typedef StageLayout<StageBuffers, STAGES, LOADING> Layout;
+    static constexpr int LEAVES = E::Leaves::SIZE + F::Leaves::SIZE, TILE = P::TILE,
+                         VECTOR_SIZE = P::VECTOR_SIZE;
+    template <class T> using Tile = StagedTile<T, VECTOR_SIZE, P::VECTORS_PER_THREAD>;
+    template <int K> using Leaf = typename LeafOf<K, E, F>::type;
+    // Bytes of a buffer of leaf K. Without leaves there are buffers of states.
+    template <int K> static constexpr int bytes() {
+        int of_value = K == 0 ? int(sizeof(S)) : 0;
+        if constexpr (K < LEAVES)
+            of_value = LeafOf<K, E, F>::BYTES > of_value ? LeafOf<K, E, F>::BYTES : of_value;
+        return of_value * TILE;
     }
-    template <int K> static constexpr int start() {
-        if constexpr (K == 0) {
-            return 0;
-        } else if constexpr (K == 1) {
-            return STAGES * main();
-        } else {
-            return start<K - 1>() + LOADING * TILE * LeafOf<K - 1, E, F>::BYTES;
-        }
-    }
-    static constexpr int ALL = start<(LEAVES > 0 ? LEAVES : 1)>();
+    static constexpr int ALL = Layout::template start<(LEAVES > 0 ? LEAVES : 1)>();
 
     unsigned char *room;
     // The states of the block's tile `number`.
-    __device__ __forceinline__ S *states(int number) const {
-        return reinterpret_cast<S *>(room + number % STAGES * main());
+    __device__ __forceinline__ Tile<S> states(int number) const {
+        return {reinterpret_cast<S *>(room + number % STAGES * bytes<0>())};
     }
-    template <int K> __device__ __forceinline__
-    typename Stored<typename LeafOf<K, E, F>::type>::type *
-    leaf(int number) const {
-        typedef LeafOf<K, E, F> L;
+    // Its values of leaf K.
+    template <int K>
+    __device__ __forceinline__ Tile<typename Stored<Leaf<K>>::type> leaf(int number) const {
         const int at =
-            K == 0 ? number % STAGES * main() : start<K>() + number % LOADING * TILE * L::BYTES;
-        return reinterpret_cast<typename Stored<typename L::type>::type *>(room + at);
+            Layout::template start<K>() + number % (K == 0 ? STAGES : LOADING) * bytes<K>();
+        return {reinterpret_cast<typename Stored<Leaf<K>>::type *>(room + at)};
+    }
+
+    // Starts the copies of a vector of a tile, for leaf K and all later ones. Its first value is
+    // number i of `count`, which lie after `base`.
+    template <class A, int MODE, int K = 0>
+    __device__ __forceinline__ void start_copies(const typename A::Params &params,
+                                                 const Offsets<A::LEAF_COUNT + 1> &base, int number,
+                                                 int vector, int64_t i, int64_t count) const {
+        if constexpr (K < LEAVES) {
+            if constexpr (LeafOf<K, E, F>::BYTES > 0) {
+                typedef typename Stored<Leaf<K>>::type T;
+                leaf<K>(number).template start_copy<(MODE & BACKWARD) != 0>(
+                    vector, reinterpret_cast<const T *>(params.leaves[K].address) + base.of[1 + K],
+                    i, count);
+            }
+            start_copies<A, MODE, K + 1>(params, base, number, vector, i, count);
+        }
+    }
+
+    // Reads a vector of X's leaves; the first leaf has number FIRST. Its first value is number i.
+    template <class X, class A, int FIRST, int MODE> __device__ __forceinline__
+    typename Wide<VECTOR_SIZE, typename X::Leaves>::type
+    read(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base, int number,
+         int vector, int64_t i) const {
+        typename Wide<VECTOR_SIZE, typename X::Leaves>::type in;
+        each(in, [&](auto k, auto &values) {
+            constexpr int K = FIRST + decltype(k)::value;
+            typedef Leaf<K> T;
+            if constexpr (same<T, Index>::value) {
+                const int64_t step = params.scanned[0].strides[1 + K];
+                load_whole(values, params.leaves[K].address, base.of[1 + K] + i * step, step);
+            } else {
+                const auto stored = leaf<K>(number).read(vector);
+#pragma unroll
+                for (int k = 0; k < VECTOR_SIZE; k++)
+                    values.lane[k] = from_stored<T>(
+                        stored.lane[(MODE & BACKWARD) != 0 ? VECTOR_SIZE - 1 - k : k]);
+            }
+        });
+        return in;
     }
 };
-
-// Starts the copies of pack `pack` of a tile, for leaf K and all later ones. Its first value is
-// number i of `count`, which lie after `base`.
-template <int K, class E, class F, class A, int MODE, int VECTOR_SIZE, int VECTORS_PER_THREAD,
-          class StageBuffers>
-__device__ __forceinline__ void
-start_copies(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base,
-             const StageBuffers &buffers, int number, int pack, int64_t i, int64_t count) {
-    if constexpr (K < StageBuffers::LEAVES) {
-        typedef typename Stored<typename LeafOf<K, E, F>::type>::type T;
-        constexpr int BYTES = VECTOR_SIZE * LeafOf<K, E, F>::BYTES;
-        constexpr bool BACK = (MODE & BACKWARD) != 0;
-        if constexpr (BYTES > 0) {
-            T *to =
-                buffers.template leaf<K>(number) + swizzled<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE;
-            const T *from = reinterpret_cast<const T *>(params.leaves[K].address) + base.of[1 + K];
-            if (i >= 0 && i + VECTOR_SIZE <= count) {
-                copy_to_shared<BYTES>(to, BACK ? from - (i + VECTOR_SIZE - 1) : from + i);
-            } else {
-#pragma unroll
-                for (int k = 0; k < VECTOR_SIZE; k++) {
-                    const bool exists = i + k >= 0 && i + k < count;
-                    to[BACK ? VECTOR_SIZE - 1 - k : k] =
-                        exists ? from[BACK ? -(i + k) : i + k] : T();
-                }
-            }
-        }
-        start_copies<K + 1, E, F, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(params, base, buffers,
-                                                                            number, pack, i, count);
-    }
-}
-
-// A pack of X's leaves from shared memory; the first leaf has number FIRST.
-template <class X, class E, class F, class A, int FIRST, int MODE, int VECTOR_SIZE,
-          int VECTORS_PER_THREAD, class StageBuffers>
-__device__ __forceinline__ typename Wide<VECTOR_SIZE, typename X::Leaves>::type
-read_staged(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &base,
-            const StageBuffers &buffers, int number, int pack, int64_t i) {
-    typename Wide<VECTOR_SIZE, typename X::Leaves>::type in;
-    each(in, [&](auto k, auto &values) {
-        constexpr int K = FIRST + decltype(k)::value;
-        typedef typename LeafOf<K, E, F>::type T;
-        if constexpr (same<T, Index>::value) {
-            const int64_t step = params.scanned[0].strides[1 + K];
-            load_whole(values, params.leaves[K].address, base.of[1 + K] + i * step, step);
-        } else {
-            const auto stored = load_pack<typename Stored<T>::type, VECTOR_SIZE>(
-                buffers.template leaf<K>(number) +
-                swizzled<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
-#pragma unroll
-            for (int k = 0; k < VECTOR_SIZE; k++)
-                values.lane[k] =
-                    from_stored<T>(stored.lane[(MODE & BACKWARD) != 0 ? VECTOR_SIZE - 1 - k : k]);
-        }
-    });
-    return in;
-}
-
-// Scans the VALUES neighbouring states of a thread. Each head begins anew.
-template <class O, int VALUES>
-__device__ __forceinline__ void scan_thread(typename O::State (&values)[VALUES], uint32_t heads) {
-#pragma unroll
-    for (int k = 1; k < VALUES; k++) {
-        if ((heads >> k & 1) == 0) values[k] = O::combine(values[k - 1], values[k]);
-    }
-}
-// The sum of the lanes up to this one, from lane `since` on.
-template <class O>
-__device__ __forceinline__ typename O::State scan_lanes_since(typename O::State sum, int since) {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int delta = 1; delta < 32; delta *= 2) {
-        const typename O::State other = shuffled_up(sum, delta);
-        if (lane >= delta && lane - delta >= since) sum = O::combine(other, sum);
-    }
-    return sum;
-}
-// Combines the prefix of the thread with its values before its first head.
-template <class O, int VALUES> __device__ __forceinline__ void
-join_base(typename O::State (&values)[VALUES], const typename O::State &base, uint32_t heads) {
-#pragma unroll
-    for (int k = 0; k < VALUES; k++) {
-        if ((heads & ((2u << k) - 1)) == 0) values[k] = O::combine(base, values[k]);
-    }
-}
 
 // Puts the thread's states into the buffer of the tile; its first pack is `pack`. With EXCLUSIVE
 // each state leaves its own value out.
 template <class O, int MODE, int VECTOR_SIZE, int VECTORS_PER_THREAD> __device__
 __forceinline__ void
-put_states(typename O::State *room,
+put_states(const StagedTile<typename O::State, VECTOR_SIZE, VECTORS_PER_THREAD> &states,
            const typename O::State (&values)[VECTOR_SIZE * VECTORS_PER_THREAD],
            const typename O::State &base, bool has_base, uint32_t heads, int pack) {
 #pragma unroll
@@ -149,33 +100,7 @@ put_states(typename O::State *room,
                 out.lane[k] = v == 0 ? base : values[v > 0 ? v - 1 : 0];
             }
         }
-        store_pack(room + swizzled<VECTORS_PER_THREAD>(pack + u) * VECTOR_SIZE, out);
-    }
-}
-
-// Writes a pack of results to the target after `base`: from number i on, of `count` in all.
-template <class A, int MODE, class T, int VECTOR_SIZE>
-__device__ __forceinline__ void write_staged(const typename A::Params &params,
-                                             const Pack<T, VECTOR_SIZE> &out, int64_t base,
-                                             int64_t i, int64_t count) {
-    if (i >= 0 && i + VECTOR_SIZE <= count && params.is_target_packed) {
-        if constexpr ((MODE & BACKWARD) != 0) {
-            Pack<T, VECTOR_SIZE> turned;
-#pragma unroll
-            for (int k = 0; k < VECTOR_SIZE; k++) turned.lane[k] = out.lane[VECTOR_SIZE - 1 - k];
-            store<StoreMode::STREAMED>(turned, params.target, true, base - (i + VECTOR_SIZE - 1),
-                                       1);
-        } else {
-            store<StoreMode::STREAMED>(out, params.target, true, base + i, 1);
-        }
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < VECTOR_SIZE; k++) {
-        if (i + k < 0 || i + k >= count) continue;
-        Pack<T, 1> one;
-        one.lane[0] = out.lane[k];
-        store(one, params.target, false, base + (i + k) * params.scanned[0].strides[0], 1);
+        states.write(pack + u, out);
     }
 }
 
@@ -208,9 +133,8 @@ struct Neighbours {
         if constexpr ((MODE & FLAGS) != 0) {
 #pragma unroll
             for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                const auto in =
-                    read_staged<F, E, F, A, A::F_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                        params, nothing, staged, number, pack + u, start + u * VECTOR_SIZE);
+                const auto in = staged.template read<F, A, A::F_LEAVES, MODE>(
+                    params, nothing, number, pack + u, start + u * VECTOR_SIZE);
                 const auto flags = values_of<F, VECTOR_SIZE>(params.scalars.at + A::F_SCALARS,
                                                              params.extra.at + A::F_EXTRA, in);
 #pragma unroll
@@ -225,18 +149,16 @@ struct Neighbours {
                                       params.extra.at + A::F_EXTRA, key_before)
                           .lane[0];
             } else {
-                const auto in =
-                    read_staged<F, E, F, A, A::F_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                        params, nothing, staged, number, pack - 1, start - VECTOR_SIZE);
+                const auto in = staged.template read<F, A, A::F_LEAVES, MODE>(
+                    params, nothing, number, pack - 1, start - VECTOR_SIZE);
                 key = values_of<F, VECTOR_SIZE>(params.scalars.at + A::F_SCALARS,
                                                 params.extra.at + A::F_EXTRA, in)
                           .lane[VECTOR_SIZE - 1];
             }
 #pragma unroll
             for (int u = 0; u < VECTORS_PER_THREAD; u++) {
-                const auto in =
-                    read_staged<F, E, F, A, A::F_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                        params, nothing, staged, number, pack + u, start + u * VECTOR_SIZE);
+                const auto in = staged.template read<F, A, A::F_LEAVES, MODE>(
+                    params, nothing, number, pack + u, start + u * VECTOR_SIZE);
                 const auto keys = values_of<F, VECTOR_SIZE>(params.scalars.at + A::F_SCALARS,
                                                             params.extra.at + A::F_EXTRA, in);
 #pragma unroll
@@ -253,8 +175,7 @@ struct Neighbours {
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             const int64_t i = start + u * VECTOR_SIZE;
             const auto in =
-                read_staged<E, E, F, A, A::E_LEAVES, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                    params, nothing, staged, number, pack + u, i);
+                staged.template read<E, A, A::E_LEAVES, MODE>(params, nothing, number, pack + u, i);
             const auto lifted = values_of<E, VECTOR_SIZE>(params.scalars.at + A::E_SCALARS,
                                                           params.extra.at + A::E_EXTRA, in);
 #pragma unroll
@@ -267,7 +188,7 @@ struct Neighbours {
                 if (start + k < 0 || start + k >= count) values[k] = O::to_partial(O::identity());
             }
         }
-        scan_thread<O>(values, heads);
+        scan_values<O>(values, heads);
         // The lanes with a head, and the last of them up to this one.
         uint32_t with_head = 0;
         int since = -1;
@@ -280,26 +201,22 @@ struct Neighbours {
                 __shfl_sync(0xffffffffu, of_lane, with_head != 0 ? __ffs(int(with_head)) - 1 : 0);
             head = with_head != 0 ? of_warp : TILE;
         }
-        const State sum = scan_lanes_since<O>(values[VALUES - 1], since);
+        const State sum = scan_lanes<O>(values[VALUES - 1], since);
         earlier = shuffled_up(sum, 1);
         return R::make(sum, with_head != 0);
     }
     // Combines the warps before, then the lanes, both only as far as the segment goes, and puts the
     // states into the tile's buffer.
-    template <class R, int WARPS>
-    __device__ __forceinline__ void put(State *room, const typename R::State *sums_of_warps) {
+    template <class R, int WARPS> __device__ __forceinline__ void
+    put(const StagedTile<State, VECTOR_SIZE, VECTORS_PER_THREAD> &states,
+        const typename R::State *sums_of_warps) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        typename R::State of_warps = sums_of_warps[0];
-#pragma unroll
-        for (int k = 1; k < WARPS; k++) {
-            const typename R::State of_warp = sums_of_warps[k];
-            if (k < warp) of_warps = R::combine(of_warps, of_warp);
-        }
+        const typename R::State of_warps = combine_first<R, WARPS>(sums_of_warps, warp);
         const bool has_base = warp > 0 || lane > 0;
         State base = R::value(of_warps);
         if (lane > 0) base = warp > 0 && begun == 0 ? O::combine(base, earlier) : earlier;
-        if (has_base) join_base<O>(values, base, heads);
-        put_states<O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(room, values, base, has_base, heads,
+        if (has_base) add_prefix<O>(values, base, heads);
+        put_states<O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(states, values, base, has_base, heads,
                                                              int(threadIdx.x) * VECTORS_PER_THREAD);
     }
 };
@@ -328,9 +245,9 @@ write_joined(const typename A::Params &params, const Pack<typename O::State, VEC
             state = (MODE & EXCLUSIVE) != 0 && place + k == 0 ? before : O::combine(before, state);
         results.lane[k] = get<0>(O::finalize(state, 0));
     }
-    const Pack<typename Last::Out, VECTOR_SIZE> &out =
-        Last::of(params, results, i, i >= 0 && i + VECTOR_SIZE <= count);
-    write_staged<A, MODE>(params, out, 0, i, count);
+    const bool whole = i >= 0 && i + VECTOR_SIZE <= count;
+    const Pack<typename Last::Out, VECTOR_SIZE> &out = Last::of(params, results, i, whole);
+    write<A, MODE>(params, out, 0, i, count, whole);
 }
 
 // The steps of a block's scan of tiles in shared memory, for kernels that take them in an order of
@@ -346,6 +263,7 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
     typedef typename R::State S;
     typedef typename O::State State;
     typedef Neighbours<E, F, A, O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD> Own;
+    typedef StagedTile<State, VECTOR_SIZE, VECTORS_PER_THREAD> States;
     typedef typename Wide<1, typename F::Leaves>::type Key;
 
     const typename A::Params &params;
@@ -374,8 +292,8 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             const int pack = u * THREADS + int(threadIdx.x);
-            start_copies<0, E, F, A, MODE, VECTOR_SIZE, VECTORS_PER_THREAD>(
-                params, nothing, staged, number, pack, start_of(tile) + pack * VECTOR_SIZE, count);
+            staged.template start_copies<A, MODE>(params, nothing, number, pack,
+                                                  start_of(tile) + pack * VECTOR_SIZE, count);
         }
     }
     // Loads the key before the tile's first value, in thread 0. Any thread may call it.
@@ -420,20 +338,19 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
     }
     // Scans the tile over the block, after the same barrier, and puts the states into the tile's
     // buffer. All THREADS call it; it does not synchronise them.
-    __device__ __forceinline__ void put(Own &own, State *states, int parity) const {
+    __device__ __forceinline__ void put(Own &own, const States &states, int parity) const {
         own.template put<R, WARPS>(states, sums_of_warps + parity * WARPS);
     }
     // Combines the tile's prefix `before` with its states up to the first segment head, and stores
     // the results of the epilogue. All THREADS call it, after a barrier that follows `put`; it does
     // not synchronise them.
-    __device__ __forceinline__ void store(const State *states, const State &before, uint32_t tile,
+    __device__ __forceinline__ void store(const States &states, const State &before, uint32_t tile,
                                           const int *first_head) const {
         const int end = tile == 0 ? 0 : SEGMENTS ? *first_head : TILE;
 #pragma unroll
         for (int u = 0; u < VECTORS_PER_THREAD; u++) {
             const int pack = u * THREADS + int(threadIdx.x);
-            const Pack<State, VECTOR_SIZE> of_pack = load_pack<State, VECTOR_SIZE>(
-                states + swizzled<VECTORS_PER_THREAD>(pack) * VECTOR_SIZE);
+            const Pack<State, VECTOR_SIZE> of_pack = states.read(pack);
             write_joined<E, F, M, O, A, MODE>(params, of_pack, before, pack * VECTOR_SIZE, end,
                                               start_of(tile) + pack * VECTOR_SIZE, count);
         }

@@ -4,7 +4,7 @@
 
 namespace gpu::algos::select {
 
-// Counts the selected values of all tiles, since the rejected ones go behind them. Blocks draw
+// Counts the selected values of all tiles, since the rejected ones go behind them. Blocks claim
 // parts and count them before their first tile.
 template <class E, class F, int MODE, int THREADS, int VECTOR_SIZE> struct Counting {
     typedef At<E, F, Nothing> A;

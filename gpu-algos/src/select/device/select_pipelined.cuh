@@ -4,18 +4,18 @@
 // (select_single_pass.cuh). A tile comes into shared memory by copies that hold no registers. Each
 // warp has neighbouring rows of it to itself. A row has 32 values, one for each lane, so that one
 // vote ranks the selected values of a row, and they go to neighbouring banks. When a tile has
-// arrived, each warp puts its selected values side by side where its values were. The last warp to
+// arrived, each warp makes its selected values contiguous where its values were. The last warp to
 // have done so publishes the tile's count in a slot. AHEAD tiles of the block later, when the
 // counts of all earlier tiles are known as a rule, each warp writes its selected values in whole
 // lines. So a block that waits for counts delays no other block, and reads and writes meanwhile.
-// One service warp draws tickets and adds up the counts that blocks have published.
+// One service warp claims tiles and adds up the counts that blocks have published.
 //
 // Contract: that of `select_single_pass`, with tiles of THREADS * VECTOR_SIZE * VECTORS_PER_THREAD,
 // and with these differences. There are several tiles. The layout is CONTIGUOUS, and packs of
 // VECTOR_SIZE of all leaves are aligned in memory. STEP is 1. The block is THREADS + 32, with
-// Segments::ALL bytes of dynamic shared memory. VECTOR_SIZE * VECTORS_PER_THREAD is the number of
-// rows of a warp: a multiple of 4 such that 16 bits tell the places of a tile. With REJECTED there
-// is one slot more than tiles, for their sum. Parameters: those of `select_single_pass`.
+// StageBuffers::ALL bytes of dynamic shared memory. VECTOR_SIZE * VECTORS_PER_THREAD is the number
+// of rows of a warp: a multiple of 4 such that 16 bits tell the places of a tile. With REJECTED
+// there is one slot more than tiles, for their sum. Parameters: those of `select_single_pass`.
 #pragma once
 #include "select_counting.cuh"
 #include "select_staged.cuh"
@@ -46,21 +46,6 @@ template <int MODE, int TILE> struct WarpPrefix {
     }
 };
 
-// Zeroes the slots for the next launch, if this is the last block that has polled them. All THREADS
-// of the block call it; it synchronises them. Returns true to one thread of that block.
-template <int THREADS> __device__ __forceinline__ bool
-reset_slots(GridCounters *counters, Slot<uint32_t> *of_tiles, uint32_t tiles, bool *is_last) {
-    if (threadIdx.x == 0) is_last[0] = arrive(&counters->blocks_done) == gridDim.x - 1;
-    __syncthreads();
-    if (!is_last[0]) return false;
-    // Unrolled, it would take code that each block fetches.
-#pragma unroll 1
-    for (uint32_t k = threadIdx.x; k < tiles; k += THREADS) of_tiles[k].clear();
-    if (threadIdx.x > 0) return false;
-    counters->next_tile = counters->blocks_done = 0;
-    return true;
-}
-
 template <class E, class F, int MODE, uint64_t SAME, class P>
 __global__ void __launch_bounds__(P::THREADS + 32, 1)
     select_pipelined(const __grid_constant__ TileParams<E, F, Nothing> params) {
@@ -83,15 +68,15 @@ __global__ void __launch_bounds__(P::THREADS + 32, 1)
     const uint32_t tiles = params.tiles;
     const Steps steps(params, dynamic, warp, {of_warps, arrived, lasts_of_warps, last_of_tile});
     GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
-    Slot<uint32_t> *of_tiles =
-        reinterpret_cast<Slot<uint32_t> *>(params.scratch + sizeof(GridCounters));
+    TilePrefix<Nothing, uint32_t> slots(params.scratch);
+    Slot<uint32_t> *of_tiles = slots.of_tiles;
     const Counting<E, F, MODE, THREADS, P::VECTOR_SIZE> counting = {counters, of_tiles + tiles};
     WarpPrefix<MODE, Steps::TILE> prefix;
 
     if (threadIdx.x < STAGES) arrived[threadIdx.x] = last_of_tile[threadIdx.x] = 0;
     gpu::grid_dependency_wait();
     if constexpr ((MODE & REJECTED) != 0) counting.add(params, claimed);
-    // Blocks draw in rounds, so that the first tiles of all blocks come before their second ones.
+    // Blocks claim in rounds, so that the first tiles of all blocks come before their second ones.
 #pragma unroll 1
     for (int number = 0; number < LOADING; number++) {
         const uint32_t tile = claim_tile<THREADS>(counters, claimed + number, false);
@@ -139,7 +124,7 @@ __global__ void __launch_bounds__(P::THREADS + 32, 1)
     }
     wait_for_copies<0>();
     gpu::trigger_dependents();
-    if (reset_slots<THREADS + 32>(counters, of_tiles, tiles, is_last)) {
+    if (reset_by_last_block<THREADS + 32, true, true>(counters, slots, tiles, false, 0, is_last)) {
         if constexpr ((MODE & REJECTED) != 0) counting.clear();
     }
 }

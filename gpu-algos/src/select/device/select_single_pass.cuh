@@ -1,11 +1,11 @@
-// Select in one launch: the selected values, side by side and in their order.
+// Select in one launch: the selected values, contiguous and in their order.
 //
 // Values are counted in C order. With FLAGS value i is selected if the expression F of arrays is
 // not 0 there. With KEYS it is selected if F differs from its value at i - 1; the first value of
 // all is selected. Each value is read once. Tiles and their aggregates are those of a scan
 // (tiles.cuh). The aggregate of a tile is the number of values that it keeps, so that each block
 // learns how many values are selected before its tile. Meanwhile the selected values of the tile
-// are put side by side in shared memory, and they leave it in whole lines. With REJECTED all
+// become contiguous in shared memory, and they leave it in whole lines. With REJECTED all
 // selected values are counted first, so that the places of the rejected ones are known: F's arrays
 // are read twice.
 //
@@ -14,15 +14,21 @@
 // values), and overlaps no leaf. The number of all selected values is written to COUNTED.
 // Parameters: TileParams (device/params.rs); the target is in C order.
 #pragma once
+#include "block/scan.cuh"
 #include "selected.cuh"
 
 namespace gpu::algos::select {
+
+// Sums of numbers of values.
+struct AddCounts {
+    typedef uint32_t State;
+    static __device__ __forceinline__ State combine(State a, State b) { return a + b; }
+};
 
 // Puts the number of the warp's selected values before each pack above its 16 bits. Returns the
 // number of all.
 template <int VECTORS_PER_THREAD>
 __device__ __forceinline__ uint32_t rank(uint32_t (&selected)[VECTORS_PER_THREAD]) {
-    const uint32_t lane = threadIdx.x % 32;
     uint32_t all = 0;
     // Two rows share a word, in its halves: a row has at most 32 packs of 16.
 #pragma unroll
@@ -30,13 +36,8 @@ __device__ __forceinline__ uint32_t rank(uint32_t (&selected)[VECTORS_PER_THREAD
         const bool two = u + 1 < VECTORS_PER_THREAD;
         const uint32_t own = uint32_t(__popc(selected[u])) +
                              (two ? uint32_t(__popc(selected[two ? u + 1 : u])) << 16 : 0);
-        uint32_t upto = own;
-#pragma unroll
-        for (int delta = 1; delta < 32; delta *= 2) {
-            const uint32_t earlier = __shfl_up_sync(0xffffffffu, upto, delta);
-            if (lane >= uint32_t(delta)) upto += earlier;
-        }
-        const uint32_t row = __shfl_sync(0xffffffffu, upto, 31), before = upto - own;
+        const uint32_t upto = scan_lanes<AddCounts>(own), row = shuffled(upto, 31),
+                       before = upto - own;
         selected[u] |= (all + before) << 16;
         all += row & 0xffff;
         if (two) {
@@ -47,11 +48,11 @@ __device__ __forceinline__ uint32_t rank(uint32_t (&selected)[VECTORS_PER_THREAD
     return all;
 }
 
-// Writes values that are side by side in shared memory. All threads of a block call it.
+// Stores contiguous values of shared memory. All threads of a block call it.
 template <int THREADS, class T>
 __device__ __forceinline__ void put_dense(T *to, const T *from, uint32_t count, int64_t step) {
     to += int64_t(threadIdx.x) * step;
-    // There are few turns, and the code of each is fetched.
+    // There are few iterations, and the code of each is fetched.
 #pragma unroll 2
     for (uint32_t k = threadIdx.x; k < count; k += THREADS, to += THREADS * step) *to = from[k];
 }

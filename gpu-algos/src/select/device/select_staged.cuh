@@ -1,14 +1,16 @@
 // Parts of selections whose tiles come into shared memory by copies that hold no registers: the
 // buffers, and the steps of a warp.
 #pragma once
+#include "block/staged_tiles.cuh"
 #include "selected.cuh"
 
 namespace gpu::algos::select {
 
-// Layout of a block's tiles in shared memory, for each warp by itself. Moved values overwrite the
+// A block's tiles in shared memory, for each warp by itself. Moved values overwrite the
 // first leaf, which has STAGES buffers. Each other leaf has LOADING buffers of its own. Places
 // beside values have STAGES buffers. Each lane of a warp calls a method; none synchronises.
-template <class E, class F, int MODE, uint64_t SAME, class P> struct Segments {
+template <class E, class F, int MODE, uint64_t SAME, class P> struct StageBuffers {
+    typedef StageLayout<StageBuffers, P::AHEAD + P::LOADING, P::LOADING> Layout;
     static constexpr int VECTOR_SIZE = P::VECTOR_SIZE, ROWS = VECTOR_SIZE * P::VECTORS_PER_THREAD,
                          WARPS = P::THREADS / 32, LOADING = P::LOADING, STAGES = P::AHEAD + LOADING;
     typedef typename Moved<E, F, MODE>::Item Item;
@@ -19,7 +21,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct Segments {
     static constexpr int PAD = (MODE & KEYS) != 0 ? 32 : 0;
     static constexpr bool BESIDE = (MODE & VALUES_AND_INDICES) == VALUES_AND_INDICES;
     // Bytes of a value; 0 if the leaf has no buffer of its own.
-    template <int K> static constexpr int bytes() {
+    template <int K> static constexpr int value_bytes() {
         if constexpr (K >= LEAVES) {
             return 0;
         } else if constexpr (K >= E_LEAVES && same_leaf(SAME, K - E_LEAVES) >= 0) {
@@ -28,22 +30,14 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct Segments {
             return LeafOf<K, E, F>::BYTES;
         }
     }
-    static constexpr int MAIN = bytes<0>() > int(sizeof(Item)) ? bytes<0>() : int(sizeof(Item));
-    // Bytes of a warp's values in leaf K.
-    template <int K> static constexpr int room() {
-        if constexpr (K == 0) return PAD + VALUES * MAIN;
-        return bytes<K>() > 0 ? PAD + VALUES * bytes<K>() : 0;
+    // Bytes of a warp's values in a buffer of leaf K, and of the whole buffer.
+    template <int K> static constexpr int warp_bytes() {
+        constexpr int ITEM = K == 0 ? int(sizeof(Item)) : 0;
+        constexpr int BYTES = value_bytes<K>() > ITEM ? value_bytes<K>() : ITEM;
+        return BYTES > 0 ? PAD + VALUES * BYTES : 0;
     }
-    template <int K> static constexpr int start() {
-        if constexpr (K == 0) {
-            return 0;
-        } else if constexpr (K == 1) {
-            return STAGES * WARPS * room<0>();
-        } else {
-            return start<K - 1>() + LOADING * WARPS * room<K - 1>();
-        }
-    }
-    static constexpr int PLACES_START = start<(LEAVES > 0 ? LEAVES : 1)>();
+    template <int K> static constexpr int bytes() { return WARPS * warp_bytes<K>(); }
+    static constexpr int PLACES_START = Layout::template start<(LEAVES > 0 ? LEAVES : 1)>();
     static constexpr int ALL = PLACES_START + (BESIDE ? STAGES * WARPS * VALUES * 2 : 0);
     static_assert(ROWS % 4 == 0 && WARPS * VALUES < 1 << 16,
                   "copies are whole, counts and places in a tile have 16 bits");
@@ -54,7 +48,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct Segments {
 
     // The selected values of the tile in stage `stage` of STAGES, and their places.
     __device__ __forceinline__ Item *selected(int stage) const {
-        return reinterpret_cast<Item *>(all + (stage * WARPS + warp) * room<0>() + PAD);
+        return reinterpret_cast<Item *>(all + (stage * WARPS + warp) * warp_bytes<0>() + PAD);
     }
     __device__ __forceinline__ uint16_t *places(int stage) const {
         if constexpr (BESIDE) {
@@ -69,7 +63,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct Segments {
     leaf(int stage) const {
         const int at = K == 0 ? stage : stage % LOADING;
         return reinterpret_cast<typename Stored<typename LeafOf<K, E, F>::type>::type *>(
-            all + start<K>() + (at * WARPS + warp) * room<K>() + PAD);
+            all + Layout::template start<K>() + (at * WARPS + warp) * warp_bytes<K>() + PAD);
     }
 
     // Starts the warp's copies of leaf K and of all later leaves. The first value is number `start`
@@ -78,10 +72,12 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct Segments {
     __device__ __forceinline__ void start_copies(const TileParams<E, F, Nothing> &params, int stage,
                                                  int64_t start, int64_t count) const {
         if constexpr (K < LEAVES) {
-            if constexpr (bytes<K>() > 0) {
+            if constexpr (value_bytes<K>() > 0) {
                 typedef typename Stored<typename LeafOf<K, E, F>::type>::type T;
-                constexpr int BYTES = VECTOR_SIZE * bytes<K>() < 16 ? VECTOR_SIZE * bytes<K>() : 16,
-                              OF_COPY = BYTES / bytes<K>();
+                constexpr int BYTES = VECTOR_SIZE * value_bytes<K>() < 16
+                                          ? VECTOR_SIZE * value_bytes<K>()
+                                          : 16,
+                              OF_COPY = BYTES / value_bytes<K>();
                 T *to = leaf<K>(stage);
                 const T *from = reinterpret_cast<const T *>(params.leaves[K].address) + start;
                 const int lane = threadIdx.x % 32;
@@ -118,7 +114,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct Segments {
 #pragma unroll
                 for (int u = 0; u < N; u++)
                     values.lane[u].value = int64_t(params.leaves[K].address) + (i + u * 32) * step;
-            } else if constexpr (bytes<K>() > 0) {
+            } else if constexpr (value_bytes<K>() > 0) {
                 const auto *from = leaf<K>(stage) + at;
 #pragma unroll
                 for (int u = 0; u < N; u++) values.lane[u] = from_stored<T>(from[u * 32]);
@@ -156,7 +152,7 @@ template <class T> __device__ __forceinline__ void put_streaming(T *to, const T 
 // Writes made(0) to made(count - 1), which read shared memory, by the lanes of a warp, in whole
 // lines where possible.
 template <class T, class Made>
-__device__ __forceinline__ void write_side_by_side(T *to, uint32_t count, const Made &made) {
+__device__ __forceinline__ void write_contiguous(T *to, uint32_t count, const Made &made) {
     constexpr int AT_ONCE = 4;
     // The loop begins before the first value, at the start of a line; negative numbers are very
     // large as unsigned ones.
@@ -194,7 +190,7 @@ template <class Item, int ROWS> struct WarpRows {
 // from its copies until its output is written. All lanes of a warp call each method, unless it says
 // otherwise.
 template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelection {
-    typedef Segments<E, F, MODE, SAME, P> S;
+    typedef StageBuffers<E, F, MODE, SAME, P> S;
     typedef At<E, F, Nothing> A;
     typedef TileParams<E, F, Nothing> Params;
     typedef typename S::Item Item;
@@ -220,7 +216,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
 
     const Params &params;
     const int lane, warp;
-    const S segments;
+    const S buffers;
     const Counts counts;
     const int64_t count, peel;
     const uint32_t tiles;
@@ -229,7 +225,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     __device__ __forceinline__ StagedSelection(const Params &params, void *dynamic, int warp,
                                                const Counts &counts)
         : params(params), lane(threadIdx.x % 32), warp(warp),
-          segments{static_cast<unsigned char *>(dynamic), warp}, counts(counts),
+          buffers{static_cast<unsigned char *>(dynamic), warp}, counts(counts),
           count(int64_t(params.count)), peel(int64_t(params.peel)), tiles(params.tiles) {}
 
     // The warp's first value of a tile. Its values from `first_of` to before `end_of` exist.
@@ -246,7 +242,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     // Starts the warp's copies of a tile, if there is such a tile. It does not synchronise.
     __device__ __forceinline__ void start_loading(uint32_t tile, int stage) const {
         if (warp < WARPS && tile < tiles)
-            segments.start_copies(params, stage, start_of(tile), count);
+            buffers.start_copies(params, stage, start_of(tile), count);
         end_batch_of_copies();
     }
 
@@ -255,8 +251,8 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
         const int64_t start = start_of(tile);
         WideE of_e;
         WideF of_f;
-        segments.template read<E, A, A::E_LEAVES, ROWS>(params, stage, lane, start + lane, of_e);
-        segments.template read<F, A, A::F_LEAVES, ROWS>(params, stage, lane, start + lane, of_f);
+        buffers.template read<E, A, A::E_LEAVES, ROWS>(params, stage, lane, start + lane, of_e);
+        buffers.template read<F, A, A::F_LEAVES, ROWS>(params, stage, lane, start + lane, of_f);
         take_same<SAME>(of_e, of_f);
         const auto heads = values_of<F, ROWS>(params.scalars.at + A::F_SCALARS,
                                               params.extra.at + A::F_EXTRA, of_f);
@@ -285,7 +281,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     template <class Keys> __device__ __forceinline__ void
     vote_on_keys(Own &own, const Keys &keys, int stage, int64_t start) const {
         typename Wide<1, typename F::Leaves>::type of_before;
-        segments.template read<F, A, A::F_LEAVES, 1>(params, stage, -1, start - 1, of_before);
+        buffers.template read<F, A, A::F_LEAVES, 1>(params, stage, -1, start - 1, of_before);
         auto earlier = values_of<F, 1>(params.scalars.at + A::F_SCALARS,
                                        params.extra.at + A::F_EXTRA, of_before)
                            .lane[0];
@@ -317,7 +313,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
         }
     }
 
-    // Puts the warp's selected values and their places side by side where its values were; with
+    // Makes the warp's selected values and their places contiguous where its values were; with
     // REJECTED the others behind them. Returns the number of selected values. The caller
     // synchronises the warp before it and after it.
     __device__ __forceinline__ uint32_t put(const Own &own, int stage) const {
@@ -327,8 +323,8 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
 #pragma unroll
             for (int u = 0; u < ROWS; u++) of_warp += uint32_t(__popc(own.votes[u]));
         }
-        Item *to = segments.selected(stage);
-        uint16_t *places = segments.places(stage);
+        Item *to = buffers.selected(stage);
+        uint16_t *places = buffers.places(stage);
         uint32_t before = 0;
 #pragma unroll
         for (int u = 0; u < ROWS; u++) {
@@ -390,10 +386,10 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
             before_tile.selected + __reduce_add_sync(0xffffffffu, lane < warp ? of_lane : 0u);
         if constexpr ((MODE & VALUES) != 0) store_values(tile, stage, before, of_warp, all);
         if constexpr ((MODE & INDICES) != 0) {
-            const uint16_t *from = segments.places(stage);
+            const uint16_t *from = buffers.places(stage);
             const int64_t origin = int64_t(tile) * TILE - peel;
             int64_t *to = reinterpret_cast<int64_t *>(S::BESIDE ? params.places : params.target);
-            write_side_by_side(to + before, of_warp, [&](int at) { return origin + from[at]; });
+            write_contiguous(to + before, of_warp, [&](int at) { return origin + from[at]; });
             if constexpr ((MODE & LENGTHS) != 0)
                 store_lengths(tile, stage, before, of_warp, before_tile.last);
         }
@@ -404,17 +400,17 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     // rejected ones behind all selected ones. It does not synchronise.
     __device__ __forceinline__ void store_values(uint32_t tile, int stage, int64_t before,
                                                  uint32_t of_warp, const int64_t *all) const {
-        const Item *from = segments.selected(stage);
+        const Item *from = buffers.selected(stage);
         Item *to = reinterpret_cast<Item *>(params.target);
-        write_side_by_side(to + before, of_warp, [&](int at) { return from[at]; });
+        write_contiguous(to + before, of_warp, [&](int at) { return from[at]; });
         if constexpr ((MODE & REJECTED) != 0) {
             const int64_t start = start_of(tile), selected = *all;
             const int exist = end_of(start) - first_of(start);
             // The rejected values before the warp's are the values before it less the selected
             // ones.
-            write_side_by_side(to + selected + (start > 0 ? start : 0) - before,
-                               exist > 0 ? uint32_t(exist) - of_warp : 0,
-                               [&](int at) { return from[of_warp + at]; });
+            write_contiguous(to + selected + (start > 0 ? start : 0) - before,
+                             exist > 0 ? uint32_t(exist) - of_warp : 0,
+                             [&](int at) { return from[of_warp + at]; });
         }
     }
     // Stores the lengths of the runs that the warp's selected values end: each ends the run of the
@@ -422,7 +418,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     // does not synchronise.
     __device__ __forceinline__ void store_lengths(uint32_t tile, int stage, int64_t before,
                                                   uint32_t of_warp, int64_t last) const {
-        const uint16_t *from = segments.places(stage);
+        const uint16_t *from = buffers.places(stage);
         const int64_t origin = int64_t(tile) * TILE - peel;
         // The last selected value before the warp's values.
         const uint32_t of_tile = __reduce_max_sync(
@@ -434,7 +430,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
             return origin + from[at + none] -
                    (at + none > 0 ? origin + from[at + none - 1] : earlier);
         };
-        if (of_warp > 0) write_side_by_side(lengths + none, of_warp - none, length);
+        if (of_warp > 0) write_contiguous(lengths + none, of_warp - none, length);
         if (tile == tiles - 1 && warp == WARPS - 1 && lane == 0)
             lengths[of_warp] = count - (of_warp > 0 ? origin + from[of_warp - 1] : earlier);
     }

@@ -52,7 +52,7 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, target: &LaunchTarget<'_>
         let same = if code.tables.is_empty() { 0 } else { same_along_rows(code, axes) };
         let rows = Loop::Rows { same };
         let policy = Policy::of(arch, rows, code);
-        let (length, width) = (axes.length(0), policy.width as usize);
+        let (length, width) = (axes.length(0), policy.vector_size as usize);
         let is_whole = width > 1 && length.is_multiple_of(width) && length <= i32::MAX as usize;
         let is_worth_it =
             || if code.tables.is_empty() { are_long_rows(code, axes, &policy, target) } else { same != 0 };
@@ -65,7 +65,7 @@ pub(crate) fn choose(code: &Code<'_>, axes: &mut Axes, target: &LaunchTarget<'_>
 
 /// Whether rows are long, and all that lies along them is moved in aligned packs.
 fn are_long_rows(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>) -> bool {
-    axes.length(0) / policy.width as usize >= SHORTEST_ROW
+    axes.length(0) / policy.vector_size as usize >= SHORTEST_ROW
         && outputs_packed(axes, policy, target)
         && leaves(code, axes, policy).all(|leaf| leaf.kind != STRIDED)
 }
@@ -216,7 +216,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'
     let n = axes.places();
     let out = output_address(axes, target, 0);
     // Several outputs are new and all aligned.
-    let peel = out % pack_bytes(policy.width as usize, target.sizes[0]) / target.sizes[0] as u64;
+    let peel = out % pack_bytes(policy.vector_size as usize, target.sizes[0]) / target.sizes[0] as u64;
     let leaf = |(number, leaf): (usize, &_)| {
         let address = leaf_address(code, axes, number);
         LeafParams { address, kind: linear_kind(axes, policy, peel, number, leaf, address) }
@@ -230,7 +230,7 @@ fn linear(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'
         extra: extra(code),
     }
     .write(words);
-    let tile = (policy.threads * policy.width * policy.unroll) as usize;
+    let tile = (policy.threads * policy.vector_size * policy.vectors_per_thread) as usize;
     Size { blocks: (n + peel as usize).div_ceil(tile), shared_bytes: 0 }
 }
 
@@ -248,12 +248,12 @@ fn linear_kind(axes: &Axes, policy: &Policy, peel: u64, number: usize, leaf: &Le
     }
     let bytes = leaf.dtype.bytes();
     let first_pack = address.wrapping_sub(peel * bytes as u64);
-    if first_pack.is_multiple_of(pack_bytes(policy.width as usize, bytes)) { PACKED } else { STRIDED }
+    if first_pack.is_multiple_of(pack_bytes(policy.vector_size as usize, bytes)) { PACKED } else { STRIDED }
 }
 
 /// Whether packs along an axis are aligned everywhere: stride 1 there, and all other strides whole packs.
 fn is_packed(axes: &Axes, axis: usize, operand: usize, address: u64, bytes: usize, policy: &Policy) -> bool {
-    let pack = pack_bytes(policy.width as usize, bytes);
+    let pack = pack_bytes(policy.vector_size as usize, bytes);
     let whole = |other: usize| axes.strides(other)[operand] * bytes as isize % pack as isize == 0;
     let mut others = (0..axes.rank()).filter(|&other| other != axis);
     axes.strides(axis)[operand] == 1 && address.is_multiple_of(pack) && others.all(whole)
@@ -292,7 +292,7 @@ fn leaves<'a>(
 fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {
     let rank = axes.rank();
     let length = axes.length(0);
-    let per_row = length.div_ceil(policy.width as usize);
+    let per_row = length.div_ceil(policy.vector_size as usize);
     let rows = outer_places(axes, 1);
     let items = rows * per_row;
     StridedParams {
@@ -312,16 +312,16 @@ fn strided(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<
         extra: extra(code),
     }
     .write(words);
-    let block = (policy.threads * policy.unroll) as usize;
+    let block = (policy.threads * policy.vectors_per_thread) as usize;
     Size { blocks: items.div_ceil(block), shared_bytes: 0 }
 }
 
 fn rows(code: &Code<'_>, axes: &Axes, policy: &Policy, target: &LaunchTarget<'_>, words: &mut Words) -> Size {
-    let (rank, unroll, threads) = (axes.rank(), policy.unroll as usize, policy.threads as usize);
-    let row_packs = axes.length(0) / policy.width as usize;
+    let (rank, vectors, threads) = (axes.rank(), policy.vectors_per_thread as usize, policy.threads as usize);
+    let row_packs = axes.length(0) / policy.vector_size as usize;
     let rows = outer_places(axes, 1);
-    let lanes = row_packs.div_ceil(unroll).next_power_of_two().min(threads);
-    let parts = row_packs.div_ceil(lanes * unroll);
+    let lanes = row_packs.div_ceil(vectors).next_power_of_two().min(threads);
+    let parts = row_packs.div_ceil(lanes * vectors);
     RowsParams {
         head: RowsHead {
             rows: rows as u64,

@@ -47,9 +47,9 @@ pub(crate) struct Policy {
     /// Threads of a block.
     pub(crate) threads: u32,
     /// Neighbours that a thread takes at once, as one pack.
-    pub(crate) width: u32,
+    pub(crate) vector_size: u32,
     /// Packs of a thread (all but tiled).
-    pub(crate) unroll: u32,
+    pub(crate) vectors_per_thread: u32,
     /// Elements of a tile along either axis (tiled).
     pub(crate) tile: u32,
 }
@@ -73,24 +73,34 @@ impl Policy {
         match which {
             Loop::Linear => {
                 let threads = 256; // tune gpu-array.linear_threads: 128 256 512 1024; (lincomb|wave)/.*/gpu-array/device
-                let unroll = match writes_alone(code) {
-                    true => 4,  // tune gpu-array.linear_unroll_of_writes: 1 2 4 8; arange/.*/gpu-array/device
-                    false => 1, // tune gpu-array.linear_unroll: 1 2 4; (lincomb|wave)/.*/gpu-array/device
+                let vectors_per_thread = match writes_alone(code) {
+                    true => 4,  // tune gpu-array.linear_vectors_of_writes: 1 2 4 8; arange/.*/gpu-array/device
+                    false => 1, // tune gpu-array.linear_vectors: 1 2 4; (lincomb|wave)/.*/gpu-array/device
                 };
-                Self { threads, width: width(16 / most, code.leaves.len()), unroll, tile: 0 }
+                Self { threads, vector_size: width(16 / most, code.leaves.len()), vectors_per_thread, tile: 0 }
             }
             Loop::Strided => {
                 let threads = 128; // tune gpu-array.strided_threads: 64 128 256; broadcast-add/.*/gpu-array/device
-                let unroll = match code.tables.is_empty() {
-                    true => 1,  // tune gpu-array.strided_unroll: 1 2 4; broadcast-add/.*/gpu-array/device
-                    false => 2, // tune gpu-array.strided_unroll_of_tables: 1 2 4; flip/.*/gpu-array/device
+                let vectors_per_thread = match code.tables.is_empty() {
+                    true => 1,  // tune gpu-array.strided_vectors: 1 2 4; broadcast-add/.*/gpu-array/device
+                    false => 2, // tune gpu-array.strided_vectors_of_tables: 1 2 4; flip/.*/gpu-array/device
                 };
-                Self { threads, width: width(16 / most_along_rows(code), code.leaves.len()), unroll, tile: 0 }
+                Self {
+                    threads,
+                    vector_size: width(16 / most_along_rows(code), code.leaves.len()),
+                    vectors_per_thread,
+                    tile: 0,
+                }
             }
             Loop::Rows { .. } => {
                 let threads = 128; // tune gpu-array.rows_threads: 64 128 256; (take-rows|broadcast-add)/.*/gpu-array/device
-                let unroll = 2; // tune gpu-array.rows_packs: 1 2 4; (take-rows|broadcast-add)/.*/gpu-array/device
-                Self { threads, width: width(16 / most_along_rows(code), code.leaves.len()), unroll, tile: 0 }
+                let vectors_per_thread = 2; // tune gpu-array.rows_vectors: 1 2 4; (take-rows|broadcast-add)/.*/gpu-array/device
+                Self {
+                    threads,
+                    vector_size: width(16 / most_along_rows(code), code.leaves.len()),
+                    vectors_per_thread,
+                    tile: 0,
+                }
             }
             Loop::Tiled => {
                 let threads = 256; // tune gpu-array.tiled_threads: 128 256 512; transpose/.*/gpu-array/device
@@ -99,24 +109,24 @@ impl Policy {
                     2 | 4 => 64,
                     _ => 32,
                 };
-                let width = match most {
+                let vector_size = match most {
                     1 => 8,
                     2 | 4 => 4,
                     _ => 2,
                 };
-                Self { threads, width, unroll: 1, tile }
+                Self { threads, vector_size, vectors_per_thread: 1, tile }
             }
         }
     }
 
     /// The loop over that structure, with its template arguments.
     pub(crate) fn template(&self, which: Loop, expression: &str) -> String {
-        let Self { threads, width, unroll, tile } = self;
+        let Self { threads, vector_size, vectors_per_thread, tile } = self;
         match which {
-            Loop::Linear => format!("linear<{expression}, {threads}, {width}, {unroll}>"),
-            Loop::Strided => format!("strided<{expression}, {threads}, {width}, {unroll}>"),
-            Loop::Rows { .. } => format!("rows<{expression}, {threads}, {width}, {unroll}>"),
-            Loop::Tiled => format!("tiled<{expression}, {threads}, {tile}, {width}>"),
+            Loop::Linear => format!("linear<{expression}, {threads}, {vector_size}, {vectors_per_thread}>"),
+            Loop::Strided => format!("strided<{expression}, {threads}, {vector_size}, {vectors_per_thread}>"),
+            Loop::Rows { .. } => format!("rows<{expression}, {threads}, {vector_size}, {vectors_per_thread}>"),
+            Loop::Tiled => format!("tiled<{expression}, {threads}, {tile}, {vector_size}>"),
         }
     }
 }

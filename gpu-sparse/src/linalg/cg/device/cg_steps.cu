@@ -97,7 +97,7 @@ take_step(SolverState *state, const double *curvature_sums, uint64_t count, T &a
 }
 
 // The updates of the last pass of an iteration.
-template <class T> struct Turn {
+template <class T> struct Direction {
     T step, beta;
     bool moves_x, moves_p;
 };
@@ -105,9 +105,9 @@ template <class T> struct Turn {
 // The start of the last pass: decides the end of the solve or its next direction, from r . r and r
 // . z, which are equal if their sums are the same array.
 template <class T, int THREADS>
-__device__ Turn<T> turn(SolverState *state, const double *residual_sums, uint64_t count,
-                        const double *rho_sums, uint64_t rho_count) {
-    SHARED(Turn<T>, agreed, [1]);
+__device__ Direction<T> next_direction(SolverState *state, const double *residual_sums,
+                                       uint64_t count, const double *rho_sums, uint64_t rho_count) {
+    SHARED(Direction<T>, agreed, [1]);
     double square = sum_partials<THREADS>(residual_sums, count);
     double rho = rho_sums != residual_sums ? sum_partials<THREADS>(rho_sums, rho_count) : square;
     if (threadIdx.x == 0) {
@@ -175,7 +175,7 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
                      uint64_t count, const double *rho_sums, uint64_t rho_count, uint64_t n) {
     gpu::grid_dependency_wait();
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Three<T>{p[i], x[i], z[i]}; });
-    Turn<T> now = turn<T, THREADS>(state, residual_sums, count, rho_sums, rho_count);
+    Direction<T> now = next_direction<T, THREADS>(state, residual_sums, count, rho_sums, rho_count);
     if (!now.moves_x) return;
     all.for_each([&](uint64_t i, Three<T> of) {
         x[i] = fma(now.step, of.a, of.b);
@@ -190,7 +190,8 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
     gpu::grid_dependency_wait();
     auto all = elements<THREADS, BATCH>(
         n, [=](uint64_t i) { return Four<T>{p[i], x[i], r[i], diagonal[i]}; });
-    Turn<T> now = turn<T, THREADS>(state, residual_sums, count, residual_sums + count, count);
+    Direction<T> now =
+        next_direction<T, THREADS>(state, residual_sums, count, residual_sums + count, count);
     if (!now.moves_x) return;
     all.for_each([&](uint64_t i, Four<T> of) {
         x[i] = fma(now.step, of.a, of.b);

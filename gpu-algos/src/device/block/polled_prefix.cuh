@@ -1,15 +1,32 @@
-// The prefixes of a block's tiles, polled by a warp while the block does something else.
+// Prefixes of a block's tiles that one warp polls while the others do something else.
+//
+// #include "block/polled_prefix.cuh"
+//
+// Memory, tiles, aggregates and the clearing of slots are those of block/tile_prefix.cuh. There a
+// warp waits for a prefix when it is needed. Here it asks for it one tile earlier, by `start`, and
+// the polls are on their way while the block works on: `resolve` finds them there as a rule. A
+// kernel whose service warp does so, with tiles that it knows ahead (R an operator, S its state):
+//
+//   gpu::block::PolledPrefix<R, S> earlier = {gpu::block::TilePrefix<R, S>(scratch)};
+//   earlier.start(tiles_of_block[1]);                          // tile 0 of a grid has no prefix
+//   for (int number = 1; number < mine; number++) {
+//       if (is_service_warp) earlier.resolve(tiles_of_block[number], &prefix);
+//       ...                                                    // the others work meanwhile
+//       __syncthreads();
+//       if (is_service_warp) earlier.start(tiles_of_block[number + 1]);
+//       ...
+//   }
+//
+// Cost: six groups of 32 slots in flight, their words in registers of the warp. Results have the
+// bits of `TilePrefix::resolve`.
 #pragma once
 #include "block/tile_prefix.cuh"
 
-namespace gpu::algos::scan {
+namespace gpu {
+namespace block {
 
-using block::GROUP;
-using block::TilePrefix;
-
-// The sum of all tiles before one, for a warp that goes on from tile to tile. It polls several
-// groups of slots at once. Unlike `TilePrefix::resolve` it is called before the prefix is needed,
-// and the other warps go on meanwhile.
+// The state of all tiles before one, for a warp that goes on from tile to tile. All lanes of that
+// warp call each method, for tiles in increasing order; none synchronises the block.
 template <class R, class S> struct PolledPrefix {
     // There are little more than four groups between a block's tiles on an H200. With 5 at once it
     // takes 2 % longer.
@@ -65,4 +82,5 @@ template <class R, class S> struct PolledPrefix {
     }
 };
 
-} // namespace gpu::algos::scan
+} // namespace block
+} // namespace gpu
