@@ -116,6 +116,7 @@ extern "C" __global__ void __launch_bounds__(64)
         const int vector = u * 64 + int(threadIdx.x);
         tile.start_copy<true>(vector, x + count - 1, int64_t(vector) * 2, count, is_aligned);
     }
+    end_batch_of_copies();
     wait_for_copies<0>();
     __syncthreads();
     for (int u = 0; u < 4; u++) {

@@ -8,12 +8,13 @@
 // kernel whose service warp does so, with tiles that it knows ahead (R an operator, S its state):
 //
 //   gpu::block::PolledPrefix<R, S> earlier = {gpu::block::TilePrefix<R, S>(scratch)};
-//   earlier.start(tiles_of_block[1]);                          // tile 0 of a grid has no prefix
-//   for (int number = 1; number < mine; number++) {
-//       if (is_service_warp) earlier.resolve(tiles_of_block[number], &prefix);
+//   if (is_service_warp && tiles_of_block[0] > 0) earlier.start(tiles_of_block[0]);
+//   for (int number = 0; number < mine; number++) {
+//       const uint32_t tile = tiles_of_block[number];          // tile 0 of a grid has no prefix
+//       if (is_service_warp && tile > 0) earlier.resolve(tile, prefix + number % 2);
 //       ...                                                    // the others work meanwhile
-//       __syncthreads();
-//       if (is_service_warp) earlier.start(tiles_of_block[number + 1]);
+//       __syncthreads();                                       // prefix[number % 2] is there
+//       if (is_service_warp && number + 1 < mine) earlier.start(tiles_of_block[number + 1]);
 //       ...
 //   }
 //

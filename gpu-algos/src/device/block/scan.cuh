@@ -39,9 +39,9 @@ __device__ __forceinline__ typename O::State scan_lanes(typename O::State state)
     return state;
 }
 
-// The scan over the lanes of a warp from lane `since` on: the result of a lane combines the states
-// from the later one of lane 0 and lane `since`, which may differ from lane to lane, to its own.
-// All lanes call it.
+// The scan over segments of a warp's lanes: the result of a lane combines the states from `since`,
+// the first lane of its segment, to its own. All lanes of a segment have the same `since`; below 0
+// it stands for lane 0. All lanes call it.
 template <class O>
 __device__ __forceinline__ typename O::State scan_lanes(typename O::State state, int since) {
     const int lane = threadIdx.x % 32;

@@ -59,7 +59,8 @@ template <class T, int VECTOR_SIZE, int VECTORS_PER_THREAD> struct StagedTile {
     // Starts the copy of a vector that begins with value `i` of an array of `count`; values that do
     // not exist are T(). The address of a whole vector is a multiple of its bytes, unless
     // `is_aligned` is false: then nothing is copied asynchronously. With BACKWARD value i is
-    // `array[-i]`, and the values of a vector stand in the order of memory.
+    // `array[-i]`, and the values of a vector stand in the order of memory. The caller ends the
+    // batch of copies with `end_batch_of_copies`, which waits are for.
     template <bool BACKWARD = false> __device__ __forceinline__ void
     start_copy(int vector, const T *array, int64_t i, int64_t count, bool is_aligned = true) const {
         static_assert(VECTOR_BYTES == 4 || VECTOR_BYTES == 8 || VECTOR_BYTES == 16,
@@ -98,6 +99,8 @@ template <class T, int THREADS, int VECTOR_SIZE, int VECTORS_PER_THREAD, int STA
 struct StagedTiles {
     typedef StagedTile<T, VECTOR_SIZE, VECTORS_PER_THREAD> Tile;
     static constexpr int SIZE = THREADS * VECTOR_SIZE * VECTORS_PER_THREAD;
+    static_assert(Tile::VECTOR_BYTES == 4 || Tile::VECTOR_BYTES == 8 || Tile::VECTOR_BYTES == 16,
+                  "a vector has 4, 8 or 16 bytes");
     // Bytes of shared memory.
     static constexpr int BYTES = STAGES * SIZE * int(sizeof(T));
 

@@ -106,7 +106,6 @@ __global__ void __launch_bounds__(P::THREADS)
     typedef typename O::State S;
     typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
     constexpr int WARPS = THREADS / 32, WALKERS_OF_WARP = 32 / LANES, WALKERS = THREADS / LANES,
-
                   STATES_OF_WARP = LANES * VECTOR_SIZE;
     typedef StripBuffers<E, P> Staged;
     typedef TempStorage<S, 2 * WARPS * STATES_OF_WARP> Shared;
