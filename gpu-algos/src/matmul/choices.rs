@@ -115,7 +115,8 @@ fn choices_are_those_of_the_file() {
         for shape in &shapes {
             // The first device sees all layouts and types.
             for layout in 0..if device == 0 { 5 } else { 1 } {
-                for dtype in [DType::F32, DType::F64].into_iter().take(if device == 0 && layout == 0 { 2 } else { 1 }) {
+                let dtypes = [DType::F32, DType::F64, DType::C64, DType::C128];
+                for dtype in dtypes.into_iter().take(if device == 0 && layout == 0 { 4 } else { 1 }) {
                     let (name, choice) = (dtype.name(), chosen(dtype, [&shape[0], &shape[1]], layout, limits));
                     lines.push(format!("{device} {shape:?} {name} layout {layout}: {choice}"));
                 }
@@ -176,11 +177,18 @@ fn products_of_warps_keep_their_order_in_expressions() {
 /// The shapes of the device test `products_of_equal_shares`: four multiprocessors are the emulated device's.
 #[test]
 fn equal_shares_are_chosen_for_the_shapes_of_their_test() {
-    let chosen_for = |limits, [m, k, n]: [usize; 3]| chosen(DType::F32, [&[m, k], &[k, n]], 0, limits);
+    let of_type = |dtype, limits, [m, k, n]: [usize; 3]| chosen(dtype, [&[m, k], &[k, n]], 0, limits);
+    let chosen_for = |limits, shape| of_type(DType::F32, limits, shape);
     let emulated = DeviceLimits { multiprocessors: 4, ..DEVICES[0] };
     for shape in [[257, 1031, 33], [49, 513, 515]] {
         let choice = chosen_for(&emulated, shape);
         assert!(choice.contains("matmul_shares"), "{shape:?}: {choice}");
+    }
+    for (limits, shape) in
+        [(&emulated, [257, 1031, 33]), (&emulated, [257, 1031, 127]), (&DEVICES[0], [257, 1031, 4093])]
+    {
+        let choice = of_type(DType::F64, limits, shape);
+        assert!(choice.contains("matmul_shares"), "f64, {shape:?}: {choice}");
     }
     for shape in [[257, 1031, 4093], [257, 1024, 4096], [160, 1031, 7400]] {
         let choice = chosen_for(&DEVICES[0], shape);

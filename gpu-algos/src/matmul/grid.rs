@@ -1,7 +1,7 @@
 //! The division of a product among blocks: the grids that a tile may have.
 
 use super::{
-    constants::{COUNTER_BYTES, CUDA_CORES},
+    constants::{COUNTER_BYTES, CUDA_CORES, TENSOR_CORES},
     problem::MatmulProblem,
     tile::MatmulTile,
 };
@@ -39,7 +39,8 @@ impl MatmulGrid {
         let (tiles_m, tiles_n) = (problem.m.div_ceil(tile.block_m), problem.n.div_ceil(tile.block_n));
         let tiles = tiles_m.checked_mul(tiles_n).and_then(|tiles| tiles.checked_mul(problem.matrices()));
         let tiles = tiles.filter(|&tiles| tiles <= MOST_BLOCKS);
-        let few = tiles.is_some_and(|tiles| tiles < device.multiprocessors * tile.resident);
+        let resident = device.multiprocessors * tile.resident;
+        let few = tiles.is_some_and(|tiles| tiles < resident);
         let shared = tiles.is_some_and(|tiles| tiles <= COUNTER_BYTES / size_of::<u32>()) && few;
         let most = if shared { (problem.k / least_share).max(1) } else { 1 };
         let (k, step, bytes) = (problem.k, tile.block_k, tile.block_m * tile.block_n * problem.dtype.bytes());
@@ -50,13 +51,12 @@ impl MatmulGrid {
                 let blocks = tiles * splits;
                 let scratch = if splits > 1 { ScratchNeed::Counted(blocks * bytes) } else { ScratchNeed::None };
                 let is_persistent = tile.is_of_boxes() && splits == 1;
-                let resident = device.multiprocessors * tile.resident;
                 let launched = if is_persistent { blocks.min(resident) } else { blocks };
                 let has_equal_shares = false;
                 Self { tiles_m, tiles_n, splits, k_per_split, has_equal_shares, blocks, launched, scratch }
             })
         });
-        let tiles = tiles.filter(|_| shared && tile.unit == CUDA_CORES);
+        let tiles = tiles.filter(|_| shared && matches!(tile.unit, CUDA_CORES | TENSOR_CORES));
         let tiles = tiles.map(|tiles| [tiles_m, tiles_n, tiles]);
         of_splits.chain(tiles.and_then(|tiles| Self::equal_shares(problem, tile, tiles, least_share, device)))
     }

@@ -163,7 +163,8 @@ fn tile_kernel(
 /// The launch of a plan of tiles.
 pub(super) fn of_tiles(problem: &MatmulProblem, plan: &TilePlan) -> Launch {
     let TilePlan { policy, grid, .. } = plan;
-    let (block, shared_bytes) = (policy.tile.threads().into(), policy.tile.shared_bytes(problem.dtype) as u32);
+    let (block, shared_bytes) =
+        (policy.tile.threads(problem.dtype).into(), policy.tile.shared_bytes(problem.dtype) as u32);
     let config = LaunchConfig { grid: (grid.launched as u32).into(), block, shared_bytes };
     let stacked = plan.boxed.as_ref().map(|boxed| boxed.stacked(problem));
     let params = params_of(stacked.as_ref().unwrap_or(problem), Some(grid), policy.is_c_packed);

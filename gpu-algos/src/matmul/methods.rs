@@ -34,12 +34,14 @@ use crate::{Result, common::operand::Receiver};
 ///
 /// # Element types
 /// [`MatmulElement`]: f16, bf16, f32, f64, `Complex<f32>`, `Complex<f64>`, and integers of 32 and 64 bits, the same on both sides. Floats of 32 and 64
-/// bits are multiplied and added in their own type, unless [`MatrixProduct::precision`] says otherwise: with fused multiply-adds, those of f64 on tensor
-/// cores where these know it (compute capability 8.0), and with two roundings where the result has one row or one column. Integers wrap.
+/// bits are multiplied and added in their own type, unless [`MatrixProduct::precision`] says otherwise: with fused multiply-adds, those of f64 and
+/// `Complex<f64>` on tensor cores where these know f64 (compute capability 8.0), and with two roundings where the result has one row or one column.
+/// Integers wrap.
 ///
 /// Products of f16 and bf16 are exact in f32, in which they are added; the result is rounded to f16 or bf16 at the end.
 ///
-/// A product of complex numbers is four of their parts, each added with a fused multiply-add. Nothing is conjugated: `a.t().conj().matmul(&b)` is the
+/// A product of complex numbers is four of their parts, each added with a fused multiply-add: re is re re - im im, im is re im + im re. An infinite part
+/// makes infinities and NaN as these do; no infinity is recovered, as annex G of C99 has it. Nothing is conjugated: `a.t().conj().matmul(&b)` is the
 /// product with the conjugate transpose, which becomes an array first.
 ///
 /// # Rounding

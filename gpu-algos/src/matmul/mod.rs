@@ -39,12 +39,12 @@
 //!
 //! `problem.rs` has NumPy's rules for shapes, and brings operands into the order of the kernel. `policy.rs` estimates the time of each tile
 //! (`tile.rs`) and grid (`grid.rs`), and `plan.rs` takes the least. `program.rs` and `launch.rs` compile and launch `device/matmul.cuh`, which
-//! multiplies f64 on tensor cores where they know it, `device/matmul_shares.cuh` where blocks with equal shares of all tiles are done sooner than several
-//! for each tile, or `device/matmul_skinny.cuh` for few columns or rows and many terms, whose blocks' warps divide k;
-//! on Hopper `device/matmul_boxes.cuh` does, with bulk copies of both operands where tensor maps describe these (`boxes.rs`).
-//! [`Precision`] lets products of f32 take tensor cores; those of f16 and bf16 take them by default (`tensor_cores/`), except before 8.0, for small
-//! stacks, and where few results of many terms are estimated to be faster in f32.
-//! Products of integers of 8 bits with results of 32 bits ([`matmul_i32`]) take these too (`integers.rs`).
+//! multiplies f64 and complex f64 on tensor cores where they know f64, `device/matmul_shares.cuh` where blocks with equal shares of all tiles are
+//! done sooner than several for each tile, or `device/matmul_skinny.cuh` for few columns or rows and many terms, whose blocks' warps divide k; on
+//! Hopper `device/matmul_boxes.cuh` does, with bulk copies of both operands where tensor maps describe these (`boxes.rs`), of complex numbers with
+//! `device/complex_boxes.cuh`. [`Precision`] lets products of f32 take tensor cores; those of f16 and bf16 take them by default (`tensor_cores/`),
+//! except before 8.0, for small stacks, and where few results of many terms are estimated to be faster in f32. Products of integers of 8 bits with
+//! results of 32 bits ([`matmul_i32`]) take these too (`integers.rs`).
 //! An expression around a product becomes a part of either kernel (`epilogue.rs`, `device/fused_epilogue.cuh`), as a template argument that plain
 //! products do not have.
 //! Stacks of matrices of up to 64 rows and columns have a kernel of their own (`stack.rs`, `device/matmul_stack.cuh`), and so have products of 32

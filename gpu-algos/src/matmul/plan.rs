@@ -9,7 +9,7 @@ use super::{
     problem::MatmulProblem,
     stack::StackPolicy,
     tensor_cores::copy_time,
-    tile::BOXES,
+    tile::{BOXES, COMPLEX_BOXES},
     warps::WarpPlan,
 };
 use crate::{AlgoError, Result, common::launch::DeviceLimits};
@@ -150,7 +150,11 @@ fn too_large(op: &'static str, problem: &MatmulProblem) -> AlgoError {
 
 fn tiles(op: &'static str, problem: &MatmulProblem, device: &DeviceLimits) -> Result<TilePlan> {
     let (boxed, tuning) = (BoxedOperands::of(problem, device.arch), MatmulTuning::of(device.arch));
-    let boxes = if boxed.is_some() { BOXES } else { &[] };
+    let boxes = match &boxed {
+        Some(_) if problem.dtype.is_complex() => COMPLEX_BOXES,
+        Some(_) => BOXES,
+        None => &[],
+    };
     let tiles = boxes.iter().chain(tuning.tiles(problem.dtype)).chain(skinny_tiles(problem));
     let direct = tuning.fastest(problem, tiles, |_| true, device);
     let transposed = (problem.m <= MOST_SKINNY_COLUMNS).then(|| problem.transposed());

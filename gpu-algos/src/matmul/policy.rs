@@ -10,7 +10,7 @@ use super::{
     grid::MatmulGrid,
     problem::MatmulProblem,
     tensor_cores::BoxOrder,
-    tile::{COMPLEX, DOUBLE, MatmulTile, NARROW, PACK_BYTES, SKINNY, WIDE, WIDE_COMPLEX},
+    tile::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, MatmulTile, NARROW, PACK_BYTES, SKINNY, WIDE, WIDE_COMPLEX},
 };
 use crate::common::launch::DeviceLimits;
 
@@ -167,11 +167,11 @@ const SM_80: MatmulTuning = MatmulTuning {
     wide: WIDE,
     double: DOUBLE,
     complex: COMPLEX,
-    wide_complex: WIDE_COMPLEX,
+    wide_complex: DOUBLE_COMPLEX,
     overhead: 32,     // tune gpu-algos.matmul_overhead: 16 32 64; gemm/.*/gpu-algos/device
     least_share: 128, // tune gpu-algos.matmul_least_share: 64 128 256; gemm/.*/gpu-algos/device
 };
-const SM_70: MatmulTuning = MatmulTuning { double: WIDE, ..SM_80 };
+const SM_70: MatmulTuning = MatmulTuning { double: WIDE, wide_complex: WIDE_COMPLEX, ..SM_80 };
 
 /// By architecture, the oldest first. Tensor cores know f64 from 8.0 on.
 static TUNING: [(Arch, MatmulTuning); 2] = [(Arch::new(7, 0), SM_70), (Arch::new(8, 0), SM_80)];
@@ -222,16 +222,18 @@ impl MatmulTuning {
     /// The estimated time: the multiplications of a multiprocessor at its peak.
     fn time(&self, problem: &MatmulProblem, tile: &MatmulTile, grid: &MatmulGrid, device: &DeviceLimits) -> u128 {
         let blocks = grid.blocks.div_ceil(device.multiprocessors).max(tile.busy);
+        // A step of complex numbers takes as long as four, so as much else is fewer of them.
+        let longer = if problem.dtype.is_complex() { 4 } else { 1 };
         let combining = if grid.splits > 1 { COMBINED * (grid.splits + 1) } else { 0 };
         // An equal share is mostly of two tiles.
         let (along_k, overhead) = match grid.has_equal_shares {
             true => (grid.k_per_split, 2 * self.overhead),
             false => (grid.k_per_split.min(problem.k), self.overhead),
         };
-        let steps = along_k + overhead + combining;
+        let steps = along_k + (overhead + combining) / longer;
         let area = (tile.block_m * tile.block_n) as u128;
         let has_arrivals = grid.has_equal_shares || grid.splits > 1 && tile.is_of_boxes();
-        let arrival = if has_arrivals { ARRIVAL } else { 0 };
+        let arrival = if has_arrivals { ARRIVAL / longer as u128 } else { 0 };
         blocks as u128 * area * steps as u128 * 100 / tile.efficiency as u128 + arrival
     }
 }
@@ -246,7 +248,7 @@ mod tests {
         for (_, tuning) in &TUNING {
             for dtype in [DType::F32, DType::F64, DType::U32, DType::U64, DType::C64, DType::C128] {
                 for tile in tuning.tiles(dtype) {
-                    let (threads, width) = (tile.threads() as usize, PACK_BYTES / dtype.bytes());
+                    let (threads, width) = (tile.threads(dtype) as usize, PACK_BYTES / dtype.bytes());
                     assert!(threads.is_power_of_two(), "{tile:?}");
                     for (load, along, x_pack, k_pack) in [
                         (PACKS, 1, width, 1),

@@ -9,7 +9,7 @@ use gpu_array::{
 use super::{
     epilogue::EPILOGUE,
     params::{ExtendedParams, PARAMS, check_text},
-    policy::{MatmulPolicy, TileKernel},
+    policy::{MatmulPolicy, TileKernel, cuda_element},
     stack::StackPolicy,
     tensor_cores, warps,
 };
@@ -21,6 +21,7 @@ pub(super) const SKINNY: Header = Header { name: "matmul_skinny.cuh", text: incl
 pub(super) const BOXES: Header = Header { name: "matmul_boxes.cuh", text: include_str!("device/matmul_boxes.cuh") };
 pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
 pub(super) const WARPS: Header = Header { name: "matmul_warps.cuh", text: include_str!("device/matmul_warps.cuh") };
+const COMPLEX_BOXES: Header = Header { name: "complex_boxes.cuh", text: include_str!("device/complex_boxes.cuh") };
 const LISTED: Header = Header { name: "listed.cuh", text: include_str!("device/listed.cuh") };
 const MULTIPLY: Header = Header { name: "multiply.cuh", text: include_str!("device/multiply.cuh") };
 const MULTIPLY_COMPLEX: Header =
@@ -44,10 +45,15 @@ pub(super) fn of_tiles(dtype: DType, policy: &MatmulPolicy, extended: Option<Ext
         return program_with(header, dtype, template, &text, &headers);
     }
     headers.extend([SHARED_ADDRESS, TENSOR_COPY, WARPGROUP, tensor_cores::PARAMS, tensor_cores::BOX_STAGES, MATMUL]);
-    let tile = format!("gpu::algos::matmul::BoxTile<{}>", policy.tile.text());
-    let (threads, bytes) = (policy.tile.threads(), policy.tile.shared_bytes(dtype));
+    let mut include = String::new();
+    if dtype.is_complex() {
+        headers.push(COMPLEX_BOXES);
+        include = format!("#include \"{}\"\n", COMPLEX_BOXES.name);
+    }
+    let tile = format!("gpu::algos::matmul::BoxTile<{}, {}>", cuda_element(dtype), policy.tile.text());
+    let (threads, bytes) = (policy.tile.threads(dtype), policy.tile.shared_bytes(dtype));
     let text = format!(
-        "static_assert({tile}::THREADS == {threads} && {tile}::SHARED_BYTES == {bytes}, \"the launch is that of the tile\");\n{text}"
+        "{include}static_assert({tile}::THREADS == {threads} && {tile}::SHARED_BYTES == {bytes}, \"the launch is that of the tile\");\n{text}"
     );
     program_with(header, dtype, template, &text, &headers).architecture_specific()
 }

@@ -13,7 +13,7 @@ use super::{
     program::{self, MATMUL, SHARES, STACK, WARPS, of_tiles},
     stack::{StackPolicy, TILES},
     tensor_cores::{self, BoxOrder},
-    tile::{BOXES, MatmulTile, SKINNY},
+    tile::{BOXES, COMPLEX_BOXES, MatmulTile, SKINNY},
 };
 
 /// The architecture of the samples.
@@ -27,14 +27,19 @@ fn policy(tile: MatmulTile, [load_a, load_b]: [u32; 2], has_equal_shares: bool) 
 /// Adds each tile of boxes for matrices in C order, and the largest one for the other orders and with an epilogue.
 fn of_boxes(registry: Registry) -> Registry {
     let [along, across] = [BoxOrder::AlongK, BoxOrder::AcrossK].map(BoxOrder::boxes);
-    let each = BOXES.iter().map(|tile| (*tile, [along, across], false));
+    let each = BOXES.iter().map(|tile| (DType::F64, *tile, [along, across], false));
+    let of_complex = COMPLEX_BOXES.iter().map(|tile| (DType::C128, *tile, [along, across], false));
     let others =
         [([across, across], false), ([along, along], false), ([across, along], false), ([along, across], true)];
-    let largest = others.into_iter().map(|(orders, is_fused)| (BOXES[0], orders, is_fused));
-    each.chain(largest).fold(registry, |registry, (tile, loads, is_fused)| {
+    let largest = [(DType::F64, BOXES[0]), (DType::C128, COMPLEX_BOXES[0])]
+        .into_iter()
+        .flat_map(|(dtype, tile)| others.map(|(orders, is_fused)| (dtype, tile, orders, is_fused)))
+        // The expression of the sample is one of real numbers.
+        .filter(|(dtype, .., is_fused)| !(dtype.is_complex() && *is_fused));
+    each.chain(of_complex).chain(largest).fold(registry, |registry, (dtype, tile, loads, is_fused)| {
         let policy = policy(tile, loads, false);
-        let epilogue = is_fused.then(|| epilogue::sample(TYPE, DType::F64));
-        registry.with_sample(program::BOXES.name, of_tiles(DType::F64, &policy, epilogue))
+        let epilogue = is_fused.then(|| epilogue::sample(TYPE, dtype));
+        registry.with_sample(program::BOXES.name, of_tiles(dtype, &policy, epilogue))
     })
 }
 
@@ -59,9 +64,9 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     let types = [DType::F32, DType::F64, DType::U32, DType::U64, DType::C64, DType::C128];
     let tiles = types.into_iter().flat_map(|dtype| {
         let tiles = MatmulTuning::of(ARCH).tiles(dtype);
-        let most = if dtype.is_float() { tiles.len() } else { 1 };
+        let most = if dtype.is_float() || dtype == DType::C128 { tiles.len() } else { 1 };
         // Tensor cores read no packs along k.
-        let along_k = if dtype == DType::F64 { ALONG_K } else { PACKS_ALONG_K };
+        let along_k = if matches!(dtype, DType::F64 | DType::C128) { ALONG_K } else { PACKS_ALONG_K };
         tiles[..most].iter().map(move |tile| (dtype, *tile, [along_k, PACKS]))
     });
     let others = [DType::F32, DType::F64].into_iter().flat_map(|dtype| {

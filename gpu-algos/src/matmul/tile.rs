@@ -69,7 +69,7 @@ impl MatmulTile {
     }
 
     /// Threads of a block.
-    pub(super) fn threads(&self) -> u32 {
+    pub(super) fn threads(&self, dtype: DType) -> u32 {
         if self.is_skinny() {
             return 32 * SKINNY_WARPS;
         }
@@ -77,7 +77,7 @@ impl MatmulTile {
         let warps = (self.block_m / (rows * self.thread_m)) * (self.block_n / (columns * self.thread_n));
         // One warp copies; or a warpgroup, which gives its registers to the others.
         let copying = match self.unit {
-            TENSOR_CORES_OF_BOXES if self.thread_m * self.thread_n > 32 => 4,
+            TENSOR_CORES_OF_BOXES if self.thread_m * self.thread_n * dtype.bytes() > 256 => 4,
             TENSOR_CORES_OF_BOXES => 1,
             _ => 0,
         };
@@ -91,7 +91,13 @@ impl MatmulTile {
             return self.stages * self.block_k * (self.block_m + self.block_n) * dtype.bytes() + 1024;
         }
         let pad = match self.unit {
-            TENSOR_CORES => 4,
+            TENSOR_CORES => {
+                if dtype.is_complex() {
+                    1
+                } else {
+                    4
+                }
+            }
             CUDA_CORES_ALONG_K => 2 * PACK_BYTES / dtype.bytes(),
             _ => PACK_BYTES / dtype.bytes(),
         };
@@ -170,10 +176,12 @@ pub(super) const WIDE: &[MatmulTile] = &[
     MatmulTile::new([32, 32, 8], (4, 4), 3).speed(8, 4, 60),
     MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 50),
 ];
-/// H200, of cuBLAS 13.1's speed: 0.93, 0.92, 0.86 and 0.90 at 4096 (neither, a, b, both transposed), 0.93 at 8192, 0.88 at 1024, 1.11 at 512. Warps of
-/// 64 x 32 instead of 32 x 64 reach 0.94, 0.89, 0.88 and 0.91 at 4096, warps of 32 x 32 0.69, 32 steps along k 0.75, and packs along k that stand
-/// together in shared memory 0.83 (neither transposed) and 0.74 (b transposed). Without fragments that are read ahead it is 0.61 to 0.65. Instructions
-/// of 8 values along k in place of 4 take 1.1 to 1.4 times as long. 512 x 512 takes 13.6 us with 64 x 32, 14.3 with 64 x 64 and two blocks a tile.
+/// H200, of cuBLAS 13.1's speed: 0.93, 0.92, 0.86 and 0.90 at 4096 (neither, a, b, both transposed), 0.93 at 8192, 0.88 at 1024, 1.11 at 512. Warps
+/// of 64 x 32 instead of 32 x 64 reach 0.94, 0.89, 0.88 and 0.91 at 4096, warps of 32 x 32 0.69, 32 steps along k 0.75, and packs along k that stand
+/// together in shared memory 0.83 (neither transposed) and 0.74 (b transposed). Without fragments that are read ahead it is 0.61 to 0.65.
+/// Instructions of 8 values along k in place of 4 take 1.1 to 1.4 times as long. 257 x 4093 of 1031 terms, whose rows are no whole packs, takes 79 us
+/// with equal shares of 128 x 128 (cuBLAS 75; 90 without, 98 and 105 with 64 x 128 and 64 x 64, 108 with 32 x 64). 512 x 512 takes 13.6 us with 64 x
+/// 32, 14.3 with 64 x 64 and two blocks a tile.
 pub(super) const DOUBLE: &[MatmulTile] = &[
     MatmulTile::new([128, 128, 16], (4, 16), 3).speed(1, 1, 95).on_tensor_cores(),
     MatmulTile::new([64, 128, 16], (4, 8), 4).speed(1, 1, 90).on_tensor_cores(),
@@ -204,9 +212,12 @@ pub(super) const BOXES: &[MatmulTile] = &[
 ];
 
 /// A product of complex numbers is four of real ones, so they need less of shared memory than those.
+///
+/// H200, complex numbers of 8 bytes, in us at 1024 and ms at 4096, beside cuBLAS 13.1 (167 us, 10.2 ms): 128 x 64 276 with one block of 4 warps a
+/// multiprocessor, 185 with two that share a tile, 10.9 ms; with 8 x 4 sums of a thread 184, 11.4 ms; 64 x 64 186, with equal shares 178, 11.2 ms.
 pub(super) const COMPLEX: &[MatmulTile] = &[
-    MatmulTile::new([128, 64, 8], (8, 8), 3).speed(1, 1, 90),
-    MatmulTile::new([64, 64, 8], (8, 4), 3).speed(2, 1, 84),
+    MatmulTile::new([128, 64, 8], (8, 8), 3).speed(1, 2, 90),
+    MatmulTile::new([64, 64, 8], (8, 4), 3).speed(2, 1, 89),
     MatmulTile::new([32, 32, 8], (4, 4), 3).speed(8, 4, 60),
     MatmulTile::new([16, 32, 8], (4, 4), 3).speed(16, 8, 50),
 ];
@@ -214,4 +225,22 @@ pub(super) const WIDE_COMPLEX: &[MatmulTile] = &[
     MatmulTile::new([64, 64, 8], (4, 4), 3).speed(1, 1, 90),
     MatmulTile::new([32, 32, 8], (4, 4), 3).speed(4, 2, 70),
     MatmulTile::new([16, 32, 8], (2, 4), 3).speed(8, 4, 50),
+];
+/// Complex numbers of 16 bytes where tensor cores know f64. H200, of cuBLAS 13.1's speed: 0.97 at 4096 (64 x 128), 0.87 with 64 x 64.
+pub(super) const DOUBLE_COMPLEX: &[MatmulTile] = &[
+    MatmulTile::new([64, 128, 8], (4, 8), 4).speed(1, 1, 92).on_tensor_cores(),
+    MatmulTile::new([64, 64, 8], (4, 4), 4).speed(1, 1, 88).on_tensor_cores(),
+    MatmulTile::new([32, 64, 8], (2, 4), 4).speed(2, 1, 70).on_tensor_cores(),
+    MatmulTile::new([32, 32, 8], (2, 4), 4).speed(4, 2, 60).on_tensor_cores(),
+];
+
+/// Complex numbers of 16 bytes on Hopper, where a warp of its own copies boxes of both operands.
+///
+/// H200, beside cuBLAS 13.1: 146 us at 1024 (152), 9.45 ms at 4096, whatever is transposed (10.7). At 1024 151 us with 64 x 64, 172 with 32 x 64; at 512
+/// 21.9 us with 32 x 32, 23.8 with 32 x 64, 25.2 with 64 x 64 and two blocks a tile, 39.0 with one. On CUDA cores 377 us and 23.9 ms.
+pub(super) const COMPLEX_BOXES: &[MatmulTile] = &[
+    MatmulTile::new([64, 128, 16], (4, 8), 4).speed(1, 1, 99).of_boxes(),
+    MatmulTile::new([64, 64, 16], (4, 4), 6).speed(1, 1, 95).of_boxes(),
+    MatmulTile::new([32, 64, 16], (2, 4), 8).speed(1, 1, 82).of_boxes(),
+    MatmulTile::new([32, 32, 16], (2, 4), 6).speed(2, 1, 88).of_boxes(),
 ];

@@ -184,6 +184,22 @@ pub fn products_of_a_line_more_than_whole_tiles(device: &Device) -> Outcome {
 /// step that is left out or taken twice, also one of small values.
 pub fn products_of_equal_shares(device: &Device) -> Outcome {
     let mut rng = rng(48);
+    // Rows of f64 that are no whole packs.
+    for [m, k, n] in
+        if device.is_emulated() { [[257, 1031, 33], [257, 1031, 127]] } else { [[257, 1031, 4093], [129, 999, 5001]] }
+    {
+        of_shapes::<f64>(device, &mut rng, &[m, k], &[k, n])?;
+        let mut value =
+            |rows, columns| Array2::from_shape_simple_fn((rows, columns), || rng.below(2001) as f64 - 1000.0);
+        let (x, y, c) = (value(m, k), value(k, n), value(m, n));
+        let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let mut sums = GpuArray::from_ndarray(device, &c)?;
+        gemm(2.0, &a, &b, -3.0, &mut sums)?;
+        let products = reference::matmul(&x, &y)?;
+        ensure!(sums.to_ndarray()? == 2.0 * &products - 3.0 * &c, "{m} x {k} x {n}: 2 a b - 3 c differs");
+        let applied = (a.matmul(&b) + 1.0).maximum(0.0).eval()?.to_ndarray()?;
+        ensure!(applied == (products + 1.0).mapv(|x| x.max(0.0)), "{m} x {k} x {n}: the expression differs");
+    }
     let shapes = match device.is_emulated() {
         true => vec![[257, 1031, 33], [49, 513, 515]],
         // In the last one a tile's first step begins a share that is rounded.

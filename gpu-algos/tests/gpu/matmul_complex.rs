@@ -20,6 +20,7 @@ pub const TESTS: &[Test<Device>] = tests![
     complex_products_of_stacks_and_vectors,
     complex_products_are_rounded_within_their_bound,
     complex_products_are_scaled_and_added,
+    sums_of_complex_f64_are_chains_of_fours,
     complex_products_propagate_nan_and_infinities,
     complex_products_on_the_host,
 ];
@@ -203,6 +204,55 @@ pub fn complex_products_are_scaled_and_added(device: &Device) -> Outcome {
     let mut rng = rng(95);
     check::<C64>(device, &mut rng)?;
     check::<C128>(device, &mut rng)
+}
+
+/// The sums that tensor cores make of complex f64: for four values along k the products with the real part of a, then those with the imaginary part.
+fn chains_of_fours(x: &Array2<C128>, y: &Array2<C128>) -> Array2<C128> {
+    Array2::from_shape_fn((x.nrows(), y.ncols()), |(i, j)| {
+        let mut sum = C128::new(0.0, 0.0);
+        let ks: Vec<usize> = (0..x.ncols()).collect();
+        for four in ks.chunks(4) {
+            for &k in four {
+                let (a, b) = (x[[i, k]], y[[k, j]]);
+                sum = C128::new(a.re.mul_add(b.re, sum.re), a.im.mul_add(b.re, sum.im));
+            }
+            for &k in four {
+                let (a, b) = (x[[i, k]], y[[k, j]]);
+                sum = C128::new((-a.im).mul_add(b.im, sum.re), a.re.mul_add(b.im, sum.im));
+            }
+        }
+        sum
+    })
+}
+
+pub fn sums_of_complex_f64_are_chains_of_fours(device: &Device) -> Outcome {
+    let mut rng = rng(96);
+    let mut shapes = vec![[120, 18, 250], [125, 9, 61], [64, 33, 128], [40, 21, 70], [20, 5, 14]];
+    if !device.is_emulated() {
+        shapes.extend((2..=300).step_by(7).map(|m| [m, m * 7 % 120 + 2, m * 11 % 300 + 2]));
+        shapes.extend([[512, 100, 768], [1024, 64, 1030], [2050, 34, 1025]]);
+    }
+    for [m, k, n] in shapes {
+        let mut random = |rows, columns| {
+            let mut part = || (rng.uniform() - 0.5) * 10f64.powi(rng.below(9) as i32);
+            Array2::from_shape_simple_fn((rows, columns), || C128::new(part(), part()))
+        };
+        let (x, y) = (random(m, k), random(k, n));
+        let want = chains_of_fours(&x, &y);
+        for (left, right) in [(false, false), (true, false), (false, true), (true, true)] {
+            let by_columns =
+                |x: &Array2<C128>| GpuArray::from_ndarray(device, &x.t().as_standard_layout().into_owned());
+            let (a, b) = (
+                if left { by_columns(&x)? } else { GpuArray::from_ndarray(device, &x)? },
+                if right { by_columns(&y)? } else { GpuArray::from_ndarray(device, &y)? },
+            );
+            let product = if left { a.t() } else { a.view() }.matmul(if right { b.t() } else { b.view() });
+            let got = [product.eval()?.to_ndarray()?, product.eval()?.to_ndarray()?];
+            ensure!(got[0] == want, "{m} x {k} x {n}, transposed {left} {right}: other sums");
+            ensure!(got[1] == want, "{m} x {k} x {n}, transposed {left} {right}: other bits in the second run");
+        }
+    }
+    Ok(())
 }
 
 pub fn complex_products_propagate_nan_and_infinities(device: &Device) -> Outcome {

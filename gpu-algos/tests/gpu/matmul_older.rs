@@ -6,10 +6,12 @@ use gpu_algos::{
 };
 use testkit::Outcome;
 
-use crate::{matmul_doubles, matmul_epilogues, matmul_halves, matmul_inputs, matmul_integers, matmul_precisions};
+use crate::{
+    matmul_complex, matmul_doubles, matmul_epilogues, matmul_halves, matmul_inputs, matmul_integers, matmul_precisions,
+};
 
 /// Those that the emulated device has time for: each operand order, edge and type, sums that are scaled and added, and stores of an epilogue.
-const SOON: [&str; 10] = [
+const SOON: [&str; 12] = [
     "halves_at_edges_of_tiles",
     "halves_of_every_layout",
     "halves_are_scaled_and_added",
@@ -20,12 +22,15 @@ const SOON: [&str; 10] = [
     "epilogues_of_halves",
     "chains_of_f64_are_scaled_and_added",
     "emulated_sums_have_bits_of_their_own",
+    "sums_of_complex_f64_are_chains_of_fours",
+    "complex_products_are_scaled_and_added",
 ];
 
 /// The tests that compute by that kernel, with other names.
 pub fn cases(is_emulated: bool) -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome)> {
     let again = matmul_halves::TESTS.iter().chain(matmul_precisions::TESTS).chain(matmul_integers::TESTS);
     let again = again.chain(matmul_epilogues::TESTS).chain(matmul_doubles::TESTS).chain(matmul_inputs::TESTS);
+    let again = again.chain(matmul_complex::TESTS);
     let again = again.filter(move |(name, _)| !is_emulated || SOON.contains(name));
     assert!(!is_emulated || again.clone().count() == SOON.len(), "a test has another name");
     again.map(|&(name, test)| {

@@ -33,6 +33,12 @@ struct SharedAddress {
     __device__ __forceinline__ void load(double &to) const {
         asm volatile("ld.shared.f64 %0, [%1];" : "=d"(to) : "r"(at) : "memory");
     }
+    __device__ __forceinline__ void load(double (&to)[2]) const {
+        asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];"
+                     : "=d"(to[0]), "=d"(to[1])
+                     : "r"(at)
+                     : "memory");
+    }
     __device__ __forceinline__ void load(uint32_t &to) const {
         asm volatile("ld.shared.b32 %0, [%1];" : "=r"(to) : "r"(at) : "memory");
     }
@@ -51,6 +57,10 @@ struct SharedAddress {
     }
     template <class T> __device__ __forceinline__ void load(T &to) const {
         to = *reinterpret_cast<const T *>(at);
+    }
+    __device__ __forceinline__ void load(double (&to)[2]) const {
+        behind(0).load(to[0]);
+        behind(sizeof(double)).load(to[1]);
     }
 };
 #endif

@@ -11,11 +11,13 @@
 // The order of additions is that of matmul.cuh: one chain along k for each part of it.
 //
 // Contract: grid at most `splits` * `tiles_m` * `tiles_n` * matrices of the stack, and as many with
-// `splits` > 1; block BoxTile::THREADS; dynamic shared memory BoxTile::SHARED_BYTES. T is double.
-// An operand is ALONG_K_BOXES with boxes of 16 elements along k and BLOCK_M or BLOCK_N across; or
-// ACROSS_K_BOXES, with 16 elements each way. Its strides along the axes of the stack are matrices
-// of its map. Scratch memory, c and epilogue are as in matmul.cuh. Bytes moved: those of
-// matmul.cuh. Parameters: MatmulParams (params.rs).
+// `splits` > 1; block BoxTile::THREADS; dynamic shared memory BoxTile::SHARED_BYTES. T is double,
+// or Complex<double> with complex_boxes.cuh. With E elements in 128 bytes an operand is
+// ALONG_K_BOXES with boxes of E elements along k and BLOCK_M or BLOCK_N across; or ACROSS_K_BOXES,
+// with E elements across and BLOCK_K along k. A map has the two parts of a complex number side by
+// side, as two of its elements. Its strides along the axes of the stack are matrices of its map.
+// Scratch memory, c and epilogue are as in matmul.cuh. Bytes moved: those of matmul.cuh.
+// Parameters: MatmulParams (params.rs).
 //
 // Sources: those of matmul.cuh; a warp that copies after CUTLASS (NVIDIA).
 #pragma once
@@ -35,15 +37,16 @@ __device__ __forceinline__ uint32_t opaque(uint32_t value) {
     return value;
 }
 
-// The places of a thread's elements of one operand in 16 values along k. With lane = 4 g + t, the
-// thread reads those at k = t, t + 4, … of two elements across k in each group of 16, called
-// halves. Where k is contiguous these are even rows before odd ones of 8, and 8 behind; for columns
-// 2 g and 2 g + 1, so that sums are neighbours. Else they are pairs of neighbours. All are far
-// enough from each other that the swizzle brings them to different banks.
-template <uint32_t BOXES, bool IS_OF_ROWS> struct BoxPlace {
+// The places of a thread's elements of one operand in a stage, BLOCK elements across k and BLOCK_K
+// values along k: boxes of 16 of these one behind the other, or panels of 16 elements across k.
+// With lane = 4 g + t, the thread reads those at k = t, t + 4, … of two elements across k in each
+// group of 16, called halves. Where k is contiguous these are even rows before odd ones of 8, and 8
+// behind; for columns 2 g and 2 g + 1, so that sums are neighbours. Else they are pairs of
+// neighbours. All are far enough from each other that the swizzle brings them to different banks.
+template <uint32_t BOXES, bool IS_OF_ROWS, int BLOCK, int BLOCK_K> struct BoxPlace {
     static constexpr bool IS_ALONG = BOXES == ALONG_K_BOXES;
     static constexpr int HALF = IS_ALONG ? (IS_OF_ROWS ? 8 : 1) : 4; // from one half to the other
-    static constexpr int GROUP_BYTES = 16 * 128;
+    static constexpr int GROUP_BYTES = (IS_ALONG ? 16 : BLOCK_K) * 128, BOX_BYTES = BLOCK * 128;
 
     // The first half of g.
     static __device__ __forceinline__ int element(int g) {
@@ -59,17 +62,18 @@ template <uint32_t BOXES, bool IS_OF_ROWS> struct BoxPlace {
     // That at k = t + 4 `step` of a half in group `group` behind.
     static __device__ __forceinline__ uint32_t behind(uint32_t first, int group, int half,
                                                       int step) {
-        if (IS_ALONG && IS_OF_ROWS) return (first ^ step << 5) + half * 1024 + group * GROUP_BYTES;
-        if (IS_ALONG) return (first ^ (step << 5 | half << 4)) + half * 128 + group * GROUP_BYTES;
+        const uint32_t in = step % 4 << 5, box = step / 4 * BOX_BYTES + group * GROUP_BYTES;
+        if (IS_ALONG && IS_OF_ROWS) return (first ^ in) + half * 1024 + box;
+        if (IS_ALONG) return (first ^ (in | half << 4)) + half * 128 + box;
         return (first ^ (step % 2 << 6 | half << 5)) + step * 4 * 128 + group * GROUP_BYTES;
     }
 };
 
 // The warp multiplies matrices of 16 x STEP_K and STEP_K x 8 (`warp_multiply_add`). Rows of a half
 // play rows 0 to 7 and 8 to 15 of 16, columns of a half those of one of two matrices.
-template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct OnBoxes {
-    typedef BoxPlace<LEFT, true> Left;
-    typedef BoxPlace<RIGHT, false> Right;
+template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT> struct OnBoxes {
+    typedef BoxPlace<LEFT, true, Tile::BLOCK_M, Tile::BLOCK_K> Left;
+    typedef BoxPlace<RIGHT, false, Tile::BLOCK_N, Tile::BLOCK_K> Right;
     static constexpr int THREAD_M = Tile::THREAD_M, THREAD_N = Tile::THREAD_N;
     static constexpr int WARP_ROWS = 8, WARP_COLUMNS = 4;
     // With few sums there are registers for larger products, of which fewer are in flight.
@@ -97,7 +101,8 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct OnBoxes {
         return Right::IS_ALONG ? n / 2 * 4 + n % 2 : 2 * n;
     }
 
-    // Step `step` of the tiles at `left` and `right`, from the places of the warp in them on.
+    // Step `step` of a stage, whose operands are at `left` and `right`, from the places of the warp
+    // in them on.
     static __device__ __forceinline__ void load(Fragment &to, SharedAddress left,
                                                 SharedAddress right, uint32_t in_left,
                                                 uint32_t in_right, int step) {
@@ -133,19 +138,19 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct OnBoxes {
     }
 };
 
-// The stages of a tile: parts of 16 values along k, each with a tile of a and one of b.
-template <class Tile> struct BoxTile {
-    static constexpr int ROW_BYTES = 128, PANEL = 16, PARTS = 1, BLOCK_K = 16;
-    static constexpr int STAGES = Tile::STAGES, BOXES_K = Tile::BLOCK_K / BLOCK_K;
-    static constexpr int LEFT_BYTES = Tile::BLOCK_M * ROW_BYTES;
-    static constexpr int PART_BYTES = LEFT_BYTES + Tile::BLOCK_N * ROW_BYTES;
-    static constexpr int STAGE_BYTES = BOXES_K * PART_BYTES;
+// The stages of a tile, each with a tile of a and one of b.
+template <class T, class Tile> struct BoxTile {
+    static constexpr int ROW_BYTES = 128, PANEL = ROW_BYTES / int(sizeof(T)), PARTS = 1;
+    static constexpr int BLOCK_K = Tile::BLOCK_K, UNITS = int(sizeof(T) / sizeof(double));
+    static constexpr int STAGES = Tile::STAGES, BOXES_K = BLOCK_K / PANEL;
+    static constexpr int LEFT_BYTES = Tile::BLOCK_M * BOXES_K * ROW_BYTES;
+    static constexpr int STAGE_BYTES = LEFT_BYTES + Tile::BLOCK_N * BOXES_K * ROW_BYTES;
     static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
     // Threads that multiply. The others are one warp; or a warpgroup, which can give its registers
     // to them.
     static constexpr int MULTIPLYING =
         Tile::BLOCK_M / (8 * Tile::THREAD_M) * (Tile::BLOCK_N / (4 * Tile::THREAD_N)) * 32;
-    static constexpr bool GIVES_REGISTERS = Tile::THREAD_M * Tile::THREAD_N > 32;
+    static constexpr bool GIVES_REGISTERS = Tile::THREAD_M * Tile::THREAD_N * sizeof(T) > 256;
     static constexpr int THREADS = MULTIPLYING + (GIVES_REGISTERS ? 128 : 32);
 };
 
@@ -161,27 +166,38 @@ struct ShareOfK {
     }
 };
 
+// Copies an operand of a stage: BLOCK elements across k from `first` on, and BLOCK_K along k. The
+// loop keeps few values: unrolled, a thread of 24 registers spilled (H200, f64, a transposed at
+// 4096: 3.11 ms in place of 2.35).
+template <class Boxes, int BLOCK, uint32_t BOXES>
+__device__ __forceinline__ void copy_boxes(unsigned char *to, const TensorMap &map, int first,
+                                           int k, int matrix, CopyBarrier &arrived) {
+    constexpr bool IS_ALONG = BOXES == ALONG_K_BOXES;
+    constexpr int COUNT = IS_ALONG ? Boxes::BOXES_K : BLOCK / Boxes::PANEL;
+    constexpr int BYTES = (IS_ALONG ? BLOCK : Boxes::BLOCK_K) * Boxes::ROW_BYTES;
+    int x = (IS_ALONG ? k : first) * Boxes::UNITS;
+#pragma unroll 1
+    for (int box = 0; box < COUNT; box++) {
+        copy_box(to, map, x, IS_ALONG ? first : k, matrix, arrived);
+        to += BYTES, x += Boxes::PANEL * Boxes::UNITS;
+    }
+}
+
 // Copies the stages of a part of the problem, by one thread.
-template <class Tile, uint32_t LEFT, uint32_t RIGHT>
-__device__ __forceinline__ void copy_part(Stages<BoxTile<Tile>> &stages, const TensorMap &left,
+template <class Tile, class Boxes, uint32_t LEFT, uint32_t RIGHT>
+__device__ __forceinline__ void copy_part(Stages<Boxes> &stages, const TensorMap &left,
                                           const TensorMap &right, const BlockPart &part,
                                           const ShareOfK &share) {
-    typedef BoxTile<Tile> Boxes;
+#pragma unroll 1
     for (int k = 0; k < share.count; k += Tile::BLOCK_K) {
         // The first round finds the stages free.
         stages.released[stages.at].wait(stages.parity ^ 1);
         CopyBarrier &arrived = stages.arrived[stages.at];
         arrived.expect(Boxes::STAGE_BYTES);
-#pragma unroll
-        for (int box = 0; box < Boxes::BOXES_K; box++) {
-            const int here = share.first + k + box * Boxes::BLOCK_K;
-            copy_operand<Boxes, Tile::BLOCK_M, LEFT>(stages.left() + box * Boxes::PART_BYTES, left,
-                                                     int(part.row), here, int(part.offsets[1]),
-                                                     arrived);
-            copy_operand<Boxes, Tile::BLOCK_N, RIGHT>(stages.right() + box * Boxes::PART_BYTES,
-                                                      right, int(part.column), here,
-                                                      int(part.offsets[2]), arrived);
-        }
+        copy_boxes<Boxes, Tile::BLOCK_M, LEFT>(stages.left(), left, int(part.row), share.first + k,
+                                               int(part.offsets[1]), arrived);
+        copy_boxes<Boxes, Tile::BLOCK_N, RIGHT>(stages.right(), right, int(part.column),
+                                                share.first + k, int(part.offsets[2]), arrived);
         stages.advance();
     }
 }
@@ -189,21 +205,18 @@ __device__ __forceinline__ void copy_part(Stages<BoxTile<Tile>> &stages, const T
 // Multiplies the stages of a part of the problem. The fragment of the next step is read while one
 // is multiplied, across stages too. A stage is released behind products of all that was read of it:
 // copies come to shared memory on another way, which reads that are in flight do not hold up.
-template <class Tile, uint32_t LEFT, uint32_t RIGHT, class BlockSums>
-__device__ __forceinline__ void multiply_part(Stages<BoxTile<Tile>> &stages, BlockSums &sums,
-                                              const ShareOfK &share) {
-    typedef BoxTile<Tile> Boxes;
+template <class Tile, class Boxes, class BlockSums> __device__ __forceinline__ void
+multiply_part(Stages<Boxes> &stages, BlockSums &sums, const ShareOfK &share) {
     typedef typename BlockSums::Unit Unit;
-    constexpr int STEPS = Boxes::BLOCK_K / Unit::STEP_K, ALL = STEPS * Boxes::BOXES_K;
-    static_assert(ALL % 2 == 0, "fragment 0 belongs to the first step of each stage");
+    constexpr int STEPS = Boxes::BLOCK_K / Unit::STEP_K;
+    static_assert(STEPS % 2 == 0, "fragment 0 belongs to the first step of each stage");
     const uint32_t in_left = opaque(Unit::Left::first(sums.warp_row)),
                    in_right = opaque(Unit::Right::first(sums.warp_column));
     const SharedAddress memory(stages.memory);
     // The fragment of step `step` of the present stage.
     const auto load = [&](typename Unit::Fragment &to, int step) {
-        const SharedAddress tiles =
-            memory.behind(stages.at * Boxes::STAGE_BYTES + step / STEPS * Boxes::PART_BYTES);
-        Unit::load(to, tiles, tiles.behind(Boxes::LEFT_BYTES), in_left, in_right, step % STEPS);
+        const SharedAddress tiles = memory.behind(stages.at * Boxes::STAGE_BYTES);
+        Unit::load(to, tiles, tiles.behind(Boxes::LEFT_BYTES), in_left, in_right, step);
     };
     typename Unit::Fragment fragments[2];
     if (share.count > 0) {
@@ -214,14 +227,14 @@ __device__ __forceinline__ void multiply_part(Stages<BoxTile<Tile>> &stages, Blo
     for (int left = share.count; left > 0; left -= Tile::BLOCK_K) {
         const int here = stages.at;
 #pragma unroll
-        for (int step = 0; step < ALL; step++) {
+        for (int step = 0; step < STEPS; step++) {
             bool is_there = true;
-            if (step == ALL - 1) {
+            if (step == STEPS - 1) {
                 stages.advance();
                 is_there = left > Tile::BLOCK_K;
                 if (is_there) stages.arrived[stages.at].wait(stages.parity);
             }
-            if (is_there) load(fragments[(step + 1) % 2], (step + 1) % ALL);
+            if (is_there) load(fragments[(step + 1) % 2], (step + 1) % STEPS);
             Unit::add(sums.at, fragments[step % 2]);
         }
         stages.release(here);
@@ -246,9 +259,11 @@ store_tile(BlockSums &sums, const Params &params, const BlockPart &part) {
     for (int i = 0; i < Tile::THREAD_M; i++) {
         T *row = c + sums.row(i) * params.c_row;
 #pragma unroll
-        for (int j = 0; j < Tile::THREAD_N; j += 2) {
-            const Pack<T, 2> pack = {
-                {factors.scaled(sums.at[i][j]), factors.scaled(sums.at[i][j + 1])}};
+        for (int j = 0; j < Tile::THREAD_N; j += sums.VECTOR_SIZE) {
+            Pack<T, BlockSums::VECTOR_SIZE> pack;
+#pragma unroll
+            for (int lane = 0; lane < sums.VECTOR_SIZE; lane++)
+                pack.lane[lane] = factors.scaled(sums.at[i][j + lane]);
             store_pack<StoreMode::WHOLE>(row + sums.column(j), pack);
         }
     }
@@ -279,11 +294,11 @@ __device__ __forceinline__ void finish_part(BlockSums &sums, const Params &param
 }
 
 template <class T, class Tile, uint32_t LEFT, uint32_t RIGHT, class Params = MatmulParams<MAX_AXES>>
-__global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
+__global__ void __launch_bounds__(BoxTile<T, Tile>::THREADS, Tile::RESIDENT)
     matmul_boxes(const __grid_constant__ TensorMap left, const __grid_constant__ TensorMap right,
                  const __grid_constant__ Params params) {
-    typedef BoxTile<Tile> Boxes;
-    typedef Sums<T, Tile, OnBoxes<Tile, LEFT, RIGHT>> BlockSums;
+    typedef BoxTile<T, Tile> Boxes;
+    typedef Sums<T, Tile, OnBoxes<T, Tile, LEFT, RIGHT>> BlockSums;
     static_assert(BlockSums::THREADS == Boxes::MULTIPLYING, "the others copy");
     SHARED_DYNAMIC(unsigned char, memory);
     SHARED(CopyBarrier, arrived, [Boxes::STAGES]);
@@ -312,7 +327,7 @@ __global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
             const BlockPart part(params, block, Tile::BLOCK_M, Tile::BLOCK_N);
             const ShareOfK share(params, block);
             if (threadIdx.x == Boxes::MULTIPLYING)
-                copy_part<Tile, LEFT, RIGHT>(stages, left, right, part, share);
+                copy_part<Tile, Boxes, LEFT, RIGHT>(stages, left, right, part, share);
         }
         return;
     }
@@ -321,12 +336,12 @@ __global__ void __launch_bounds__(BoxTile<Tile>::THREADS, Tile::RESIDENT)
         BlockSums sums;
         if constexpr (Boxes::GIVES_REGISTERS) {
             // Registers are spare only behind the loop.
-            multiply_part<Tile, LEFT, RIGHT>(stages, sums, ShareOfK(params, block));
+            multiply_part<Tile>(stages, sums, ShareOfK(params, block));
             const BlockPart part(params, block, Tile::BLOCK_M, Tile::BLOCK_N);
             finish_part<T, Tile>(sums, params, part, met[0], is_last[0]);
         } else {
             const BlockPart part(params, block, Tile::BLOCK_M, Tile::BLOCK_N);
-            multiply_part<Tile, LEFT, RIGHT>(stages, sums, ShareOfK(params, block));
+            multiply_part<Tile>(stages, sums, ShareOfK(params, block));
             finish_part<T, Tile>(sums, params, part, met[0], is_last[0]);
         }
     }

@@ -17,7 +17,7 @@ template <class T, int LENGTH, int BLOCK_K, int THREADS, uint32_t LOAD, uint32_t
 struct OperandTile {
     static constexpr int VECTOR_SIZE = 16 / int(sizeof(T));
     static constexpr bool THROUGH_REGISTERS = LOAD == PACKS_ALONG_K;
-    static constexpr int PAD = UNIT == TENSOR_CORES         ? 4
+    static constexpr int PAD = UNIT == TENSOR_CORES         ? (sizeof(T) == 16 ? 1 : 4)
                                : UNIT == CUDA_CORES_ALONG_K ? 2 * VECTOR_SIZE
                                                             : VECTOR_SIZE;
     static constexpr int PITCH = LENGTH + PAD;

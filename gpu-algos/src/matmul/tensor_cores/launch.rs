@@ -98,8 +98,9 @@ pub(in crate::matmul) fn run(
         let mut operands = operands_of([&a.operand, &b.operand], elements[0]);
         launch(&mut [operands.as_mut_ptr().cast(), params])?;
     } else {
-        let mut left = a.operand.map(device, elements, tile.block_m)?;
-        let mut right = b.operand.map(device, elements, tile.block_n)?;
+        let along = TensorCoreTile::ROW_BYTES / elements[0];
+        let mut left = a.operand.map(device, elements, [tile.block_m, along])?;
+        let mut right = b.operand.map(device, elements, [tile.block_n, along])?;
         launch(&mut [(&raw mut left).cast(), (&raw mut right).cast(), params])?;
     }
     Ok(true)

@@ -12,6 +12,11 @@ const MAP_BYTES: usize = 16;
 /// The most elements of an axis of a tensor map: coordinates are `int`, and tiles reach beyond the end.
 const MOST: usize = i32::MAX as usize - 1024;
 
+/// Elements of a map for each element of an operand, of so many bytes: the two parts of a complex number of 16.
+fn units(bytes: usize) -> usize {
+    bytes.div_ceil(8)
+}
+
 /// An operand of a product, its rows or columns across k and its elements along k.
 #[derive(Clone, Debug)]
 pub(in crate::matmul) struct FactorLayout {
@@ -152,7 +157,8 @@ impl FactorLayout {
     }
 
     pub(super) fn fits_a_map(&self) -> bool {
-        self.across <= MOST && self.along <= MOST && self.matrices() <= MOST / 3
+        let most = MOST / units(self.bytes);
+        self.across <= most && self.along <= most && self.matrices() <= MOST / 3
     }
 
     /// The operand where it is, if a tensor map can describe it.
@@ -240,12 +246,13 @@ impl MappedOperand {
         (columns * bytes).is_multiple_of(MAP_BYTES)
     }
 
-    /// The map of the operand, whose elements have `bytes` and `parts`, with boxes of `block` elements across k where they lie along k.
+    /// The map of the operand, whose elements have `bytes` and `parts`, with boxes of `across` elements across k where they lie along k, else of `along`
+    /// values along k.
     pub(in crate::matmul) fn map(
         &self,
         device: &Device,
         [bytes, parts]: [usize; 2],
-        block: usize,
+        [across, along]: [usize; 2],
     ) -> Result<TensorMap> {
         let (columns, rows) = match self.order {
             BoxOrder::AlongK => (self.along, self.across),
@@ -253,13 +260,14 @@ impl MappedOperand {
         };
         // A box of rows of 128 bytes: a panel, or the tile.
         let row = TensorCoreTile::ROW_BYTES / bytes;
-        let box_rows = if self.order == BoxOrder::AlongK { block } else { row };
+        let units = units(bytes);
+        let box_rows = if self.order == BoxOrder::AlongK { across } else { along };
         let layout = TensorLayout {
             address: self.address,
-            element_bytes: bytes,
-            lengths: [columns as u64, rows as u64, self.matrices as u64],
+            element_bytes: bytes / units,
+            lengths: [(columns * units) as u64, rows as u64, self.matrices as u64],
             strides: [(self.row_stride * bytes) as u64, (self.matrix_stride * bytes) as u64],
-            box_lengths: [row as u32, box_rows as u32, parts as u32],
+            box_lengths: [(row * units) as u32, box_rows as u32, parts as u32],
             swizzle: Swizzle::Rows128,
         };
         Ok(TensorMap::new(device, &layout)?)
