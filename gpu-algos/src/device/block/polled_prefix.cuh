@@ -18,7 +18,7 @@
 //       ...
 //   }
 //
-// Cost: six groups of 32 slots in flight, their words in registers of the warp. Results have the
+// Cost: six groups of 32 slots in flight, which registers of the warp hold. Results have the
 // bits of `TilePrefix::resolve`.
 #pragma once
 #include "block/tile_prefix.cuh"
