@@ -1,7 +1,8 @@
 // Copies of an operand of a product into memory that tensor maps can describe: rows of which each
 // begins at a multiple of 16 bytes, and elements as tensor cores take them.
 //
-// Contract: a grid of any size, blocks of SPLIT_THREADS. `from` has `matrices` matrices of `rows`
+// Contract: a grid of any size, of matmul_split more than `left_blocks` blocks; blocks of
+// SPLIT_THREADS. `from` has `matrices` matrices of `rows`
 // rows and `columns` columns with any strides, in elements; the axes of the stack are `batch`, the
 // innermost first. `to` has for each matrix PARTS times `rows` rows of `pitch` elements, of which
 // `pitch` is the next multiple of 8 (of bytes 16) from `columns` on; elements behind `columns`
@@ -45,13 +46,13 @@ __device__ __forceinline__ const T *matrix_of(const Params &params, uint64_t mat
     return from;
 }
 
-// Into three planes of bf16 for each matrix. Bytes moved: 4 read and 6 written for each element.
-template <int THREADS> __global__ void __launch_bounds__(THREADS)
-    matmul_split(const __grid_constant__ SplitParams<MAX_AXES> params) {
-    grid_dependency_wait();
+// Splits an operand, by block `block` of `blocks`.
+template <int THREADS, class Params> __device__ __forceinline__ void
+split_operand(const Params &params, uint32_t block, uint32_t blocks) {
     const uint64_t packs = (params.columns + SPLIT_VECTOR_SIZE - 1) / SPLIT_VECTOR_SIZE;
     const uint64_t count = packs * params.rows * params.matrices;
-    for (uint64_t at = first_index(); at < count; at += index_step()) {
+    for (uint64_t at = uint64_t(block) * THREADS + threadIdx.x; at < count;
+         at += uint64_t(blocks) * THREADS) {
         const uint64_t row = at / packs % params.rows, matrix = at / packs / params.rows;
         const uint64_t column = at % packs * SPLIT_VECTOR_SIZE;
         const float *from = matrix_of<float>(params, matrix) + int64_t(row) * params.row_stride +
@@ -84,6 +85,18 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
         for (int part = 0; part < 3; part++)
             store_pack<StoreMode::WHOLE>(to + part * params.rows * params.pitch, out[part]);
     }
+}
+
+// Both operands into three planes of bf16 for each matrix: the first `left_blocks` blocks split the
+// left one, the others the right one. Bytes moved: 4 read and 6 written for each element.
+template <int THREADS> __global__ void __launch_bounds__(THREADS)
+    matmul_split(const __grid_constant__ SplitParams<MAX_AXES> left,
+                 const __grid_constant__ SplitParams<MAX_AXES> right, const uint32_t left_blocks) {
+    grid_dependency_wait();
+    if (blockIdx.x < left_blocks)
+        split_operand<THREADS>(left, blockIdx.x, left_blocks);
+    else
+        split_operand<THREADS>(right, blockIdx.x - left_blocks, gridDim.x - left_blocks);
 }
 
 // An element as it is copied: an f32 is rounded to TF32.

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     Result,
-    common::launch::{DeviceLimits, with_headers},
+    common::launch::{DeviceLimits, Words, with_headers},
     matmul::{
         epilogue::{EPILOGUE, PlacedEpilogue, ProductEpilogue},
         params::ExtendedParams,
@@ -50,10 +50,17 @@ static SPACE: KernelSpace = KernelSpace::new();
 const SPLIT_THREADS: u32 = 256;
 const SPLIT_BLOCKS: usize = 8;
 
-/// An operand that a map describes, and its memory if it was copied.
+/// An operand that a map describes, and the copy that it is, if it is one.
 struct Prepared {
     operand: MappedOperand,
-    _memory: Option<DeviceVec<u32>>,
+    copy: Option<OperandCopy>,
+}
+
+/// A copy that a launch makes, with so many blocks.
+struct OperandCopy {
+    params: Words,
+    blocks: u32,
+    _memory: DeviceVec<u32>,
 }
 
 /// Enqueues the product on `stream`, after the work of `homes`, if that is expected to take less than `strict`; false if not. Does not wait.
@@ -71,10 +78,10 @@ pub(in crate::matmul) fn run(
     let Some(plan) = choose(problem, (products, epilogue.is_some()), strict, limits) else { return Ok(false) };
     let problem = if plan.is_transposed { problem.transposed() } else { problem.clone() };
     let (device, tile) = (stream.device(), plan.tile);
-    let prepared = |at: usize| {
-        prepare(&FactorLayout::of(&problem, at + 1), plan.preparations[at], tile.products, limits, homes, stream)
-    };
-    let (a, b) = (prepared(0)?, prepared(1)?);
+    let prepared =
+        |at: usize| prepare(&FactorLayout::of(&problem, at + 1), plan.preparations[at], tile.products, limits, stream);
+    let (mut a, mut b) = (prepared(0)?, prepared(1)?);
+    launch_copies(tile.products, [&mut a, &mut b], homes, stream)?;
     let elements = [tile.products.element_bytes(), tile.products.parts()];
     let mut params = params_of(&problem, &plan, [&a.operand, &b.operand]);
     let epilogue = epilogue.map(|epilogue| epilogue.placed(&problem, products.store_width()));
@@ -106,25 +113,22 @@ pub(in crate::matmul) fn run(
     Ok(true)
 }
 
-/// The operand where it is, or a copy of it.
+/// The operand where it is, or memory for a copy of it.
 fn prepare(
     factor: &FactorLayout,
     source: Preparation,
     products: Products,
     limits: &DeviceLimits,
-    homes: &[&Stream],
     stream: &Stream,
 ) -> Result<Prepared> {
     if let (Preparation::InPlace(_), Some(operand)) = (source, factor.in_place()) {
-        return Ok(Prepared { operand, _memory: None });
+        return Ok(Prepared { operand, copy: None });
     }
     let (copied, operand) = factor.copied(source.order(), products.parts());
     let bytes = copied.elements(products.parts()).and_then(|elements| elements.checked_mul(products.element_bytes()));
     let words = bytes.map_or(usize::MAX, |bytes| bytes.div_ceil(size_of::<u32>()));
-    // SAFETY: the copy below writes every element that the map describes; if it fails the memory is dropped unread.
+    // SAFETY: the copy that is launched before the product writes every element that the map describes; if it fails the memory is dropped unread.
     let memory = unsafe { DeviceVec::<u32>::uninitialized(stream, words)? };
-    let params = split_params(&copied, memory.as_raw());
-    let kernel = split_kernel(products, stream.device())?;
     let items = match products {
         Products::ThreeBf16 => copied.matrices * copied.rows * copied.columns.div_ceil(8),
         _ => {
@@ -133,11 +137,30 @@ fn prepare(
         }
     };
     let blocks = items.div_ceil(SPLIT_THREADS as usize).min(SPLIT_BLOCKS * limits.multiprocessors);
-    let config = LaunchConfig { grid: (blocks as u32).into(), block: SPLIT_THREADS.into(), shared_bytes: 0 };
-    // SAFETY: the params fulfil the kernel's contract; the view that is read is borrowed until this call returns, and the memory that is written is
-    // in the order of `stream`.
-    unsafe { kernel.launch(config, &params, homes, stream)? };
-    Ok(Prepared { operand: operand(memory.as_raw()), _memory: Some(memory) })
+    let copy = OperandCopy { params: split_params(&copied, memory.as_raw()), blocks: blocks as u32, _memory: memory };
+    Ok(Prepared { operand: operand(copy._memory.as_raw()), copy: Some(copy) })
+}
+
+/// Enqueues the copies of operands: both parts of f32 in one launch, others in one each.
+fn launch_copies(products: Products, operands: [&mut Prepared; 2], homes: &[&Stream], stream: &Stream) -> Result<()> {
+    let launch = |blocks: u32, values: &mut [*mut c_void]| -> Result<()> {
+        let kernel = split_kernel(products, stream.device())?;
+        let config = LaunchConfig { grid: blocks.into(), block: SPLIT_THREADS.into(), shared_bytes: 0 };
+        // SAFETY: the values have the types of the kernel's parameters, which its program asserts, and fulfil its contract; the views that are read
+        // are borrowed until this call returns, and the memory that is written is in the order of `stream`.
+        Ok(unsafe { kernel.launch_with(config, values, homes, stream)? })
+    };
+    match operands.map(|operand| operand.copy.as_mut()) {
+        [Some(left), Some(right)] if products == Products::ThreeBf16 => {
+            let (mut left_blocks, blocks) = (left.blocks, left.blocks + right.blocks);
+            let params = [left, right].map(|copy| copy.params.as_mut_ptr().cast());
+            launch(blocks, &mut [params[0], params[1], (&raw mut left_blocks).cast()])
+        }
+        copies => copies
+            .into_iter()
+            .flatten()
+            .try_for_each(|copy| launch(copy.blocks, &mut [copy.params.as_mut_ptr().cast()])),
+    }
 }
 
 fn kernel(plan: &TensorCorePlan, epilogue: Option<PlacedEpilogue<'_, '_>>, device: &Device) -> Result<GeneratedKernel> {

@@ -2,7 +2,7 @@
 
 use super::{
     operand::{BoxOrder, FactorLayout},
-    policy::{MMA_TILES, Products, TILES, TensorCoreTile, TensorCores, copy_time},
+    policy::{MMA_TILES, Products, TILES, TensorCoreTile, TensorCores, copy_time, split_time},
 };
 use crate::{
     common::launch::{DeviceLimits, MOST_BLOCKS},
@@ -58,11 +58,15 @@ pub(super) fn choose(
         return None;
     }
     let (is_transposed, preparations) = preparations(products, &factors, cores.has_warpgroups);
-    let copying: f64 =
-        (preparations.iter().zip(if is_transposed { [&factors[1], &factors[0]] } else { factors.each_ref() }))
-            .filter(|(source, _)| matches!(source, Preparation::Copied(_)))
-            .map(|(_, factor)| copy_time(factor.copied_bytes(products), device.multiprocessors))
-            .sum();
+    let copied = (preparations.iter().zip(if is_transposed { [&factors[1], &factors[0]] } else { factors.each_ref() }))
+        .filter(|(source, _)| matches!(source, Preparation::Copied(_)))
+        .map(|(_, factor)| factor.copied_bytes(products));
+    let (copying, strict) = match products {
+        Products::ThreeBf16 => {
+            (split_time(copied.fold(0, usize::saturating_add), device.multiprocessors), cores.strict_time(strict))
+        }
+        _ => (copied.map(|bytes| copy_time(bytes, device.multiprocessors)).sum(), strict),
+    };
     let is_stored_whole = is_stored_whole(problem, products, is_transposed, preparations[0].order());
     let (m, n) = if is_transposed { (problem.n, problem.m) } else { (problem.m, problem.n) };
     let tiles = if cores.has_warpgroups { TILES } else { MMA_TILES };

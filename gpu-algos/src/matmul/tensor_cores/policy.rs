@@ -26,6 +26,14 @@ impl TensorCores {
     pub(super) fn of(arch: Arch) -> Option<Self> {
         *arch.tuned(&TENSOR_CORES)
     }
+
+    /// The time of a product of f32 on CUDA cores, of which `strict` is the estimate, as it compares with that of products of bf16.
+    ///
+    /// The estimate is that of full tiles. H200, us, estimated, measured, and six products of bf16: 512 8.9, 12.0, 12.8; 640 13.9, 23.3, 17.6; 768 20.0, 30.4, 23.8;
+    /// 384 6.6, 8.0, 10.7 (with a launch for each factor, where there is one for both now, about 2 us less).
+    pub(super) fn strict_time(&self, strict: f64) -> f64 {
+        if self.has_warpgroups { 1.55 * strict } else { strict }
+    }
 }
 
 /// TFLOP/s of the vendor, f32 on CUDA cores, TF32, halves with sums of f32, bytes: A100 19.5, 156, 312, 624; RTX 3090 35.6, 35.6, 71, 285; RTX 4090 82.6,
@@ -215,6 +223,14 @@ const LAUNCH_SLOTS: f64 = 674_000.0;
 /// The estimated time of a copy of so many bytes, read and written, on `multiprocessors`.
 pub(in crate::matmul) fn copy_time(bytes: usize, multiprocessors: usize) -> f64 {
     LAUNCH_SLOTS + bytes as f64 / (multiprocessors as f64 * BYTES_PER_SLOT)
+}
+
+/// The launch that splits both factors of f32 takes this long: 2.2 us.
+const SPLIT_LAUNCH_SLOTS: f64 = 500_000.0;
+
+/// The estimated time of the launch that splits both factors, of so many bytes, read and written.
+pub(super) fn split_time(bytes: usize, multiprocessors: usize) -> f64 {
+    copy_time(bytes, multiprocessors) - LAUNCH_SLOTS + SPLIT_LAUNCH_SLOTS
 }
 
 /// The largest first. One H100, TFLOP/s at 4096 without the copies: TF32 395 (cuBLAS 411); bf16 797 (cuBLAS 801), with tiles of 128 x 128 523, with
