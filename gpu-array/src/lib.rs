@@ -162,7 +162,7 @@ pub use concatenate::{concatenate, hstack, stack, vstack};
 pub use dtype::DType;
 pub use element::{Bits, ComplexNumber, Element, Float, Inexact, Integer, Number, Numeric, Promote, promote};
 pub use error::{ArrayError, Result};
-pub use expression::ArrayMut;
+pub use expression::{ArrayMut, PartsMut};
 pub use meshgrid::meshgrid;
 #[cfg(feature = "npy")]
 pub use npy::NpyElement;

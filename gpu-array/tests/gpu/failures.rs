@@ -708,6 +708,7 @@ const OTHERS: &[&str] = &[
     "Expr::lower_with",
     "Expr::shape",
     "Expr::slice",
+    "Expr::view_as",
     "Expr::permuted_axes",
     "Expr::swap_axes",
     "Expr::invert_axis",
