@@ -96,7 +96,7 @@
 //! | | |
 //! |---|---|
 //! | `approx` | `==`, `AbsDiffEq`, `RelativeEq` and `UlpsEq` for arrays and views beside each other, and on either side of ndarray's, whose own feature it turns on |
-//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy` of every element type; `npz` is that of `ndarray-npy`, which is `gpu_array::ndarray_npy` then |
+//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy` of every element type; `NpzReader` and `NpzWriter` of archives, compressed ones too |
 //! | `serde` | `Serialize` for arrays, in ndarray's form, whose own feature it turns on: `Deserialize` is that of the host copy |
 //!
 //! Memory from and to other libraries (DLPack, CUDA's array interface) needs none: [`exchange`].
@@ -166,6 +166,8 @@ pub use expression::{ArrayMut, PartsMut};
 pub use meshgrid::meshgrid;
 #[cfg(feature = "npy")]
 pub use npy::NpyElement;
+#[cfg(feature = "npz")]
+pub use npy::npz::{NpzReader, NpzWriter};
 pub use pinned::{PendingArray, PinnedArray};
 pub use registry::KERNELS;
 pub use shape::INFER;
