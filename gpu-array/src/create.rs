@@ -35,10 +35,36 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// `TooLarge`, or the driver's; `NoNvrtc` where the fill kernel cannot be compiled.
     #[track_caller]
     pub fn full(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>, value: T) -> Result<Self> {
-        let layout = Layout::of(shape)?;
-        let mut array = Self::from_parts(allocate(&home.into(), layout.len())?, layout);
+        #[expect(unsafe_code, reason = "memory that the fill writes")]
+        // SAFETY: each element is written next; if that fails the array is dropped unread.
+        let mut array = unsafe { Self::empty(home, shape)? };
         array.fill(value)?;
         Ok(array)
+    }
+
+    /// An array whose elements are whatever the memory held: NumPy's `empty`, for kernels of one's own that write all of it.
+    ///
+    /// Expressions need none: [`Expr::eval`](crate::expression::Expr::eval) writes new memory once. [`GpuArray::zeros`] costs a fill more.
+    ///
+    /// # Errors
+    /// `TooLarge`, or the driver's.
+    ///
+    /// # Safety
+    /// No memory unsafety follows, since every bit pattern is an element; but reading an element before it is written gives an arbitrary value. The
+    /// caller writes every element first.
+    ///
+    /// ```no_run
+    /// # let device = gpu_driver::Device::first()?;
+    /// // SAFETY: `assign` writes all of it.
+    /// let mut x = unsafe { gpu_array::GpuArray::<f32, _>::empty(&device, (2, 3))? };
+    /// x.assign(1.5f32)?;
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    #[expect(unsafe_code, reason = "memory that the caller writes before anyone reads it")]
+    #[track_caller]
+    pub unsafe fn empty(home: impl Into<Stream>, shape: impl ShapeBuilder<Dim = D>) -> Result<Self> {
+        let layout = Layout::of(shape)?;
+        Ok(Self::from_parts(allocate(&home.into(), layout.len())?, layout))
     }
 
     /// An array with 1 in each place.

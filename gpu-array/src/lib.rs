@@ -62,7 +62,7 @@
 //! | `zeros`, `full`, `arange` | `GpuArray::<f32, _>::zeros(&device, (2, 3))?`, `full(&device, (2, 3), 1.0f32)?`, `arange(&device, 0, 10, 1)?` |
 //! | `ones`, `linspace(0, 1, 5)`, `eye(3)` | `ones(&device, (2, 3))?`, `linspace(&device, 0.0f32, 1.0, 5)?`, `eye(&device, 3)?` |
 //! | `array([1, 2])`, `zeros_like(x)`, `full_like(x, 7)` | [`GpuArray::from_vec`]`(&device, vec![1, 2])?`, `x.zeros_like()?`, `x.full_like(7)?` |
-//! | `empty`, `empty_like` | not here: safe code never reads memory that nobody wrote; `zeros` costs one fill |
+//! | `empty`, `empty_like` | `unsafe { `[`GpuArray::empty`]`(&device, (2, 3))? }`, `unsafe { x.empty_like()? }`: each element is written before it is read |
 //! | `concatenate((x, y), axis=1)`, `stack`, `hstack`, `vstack` | [`concatenate`]`(Axis(1), [&x, &y])?`, [`stack`], [`hstack`], [`vstack`] |
 //! | `split(x, 3)`, `array_split(x, 3)` | `x.split(Axis(0), 3)?`, `x.array_split(Axis(0), 3)?` |
 //! | `split(x, [2, 5])` | `x.split_at_indices(Axis(0), &[2, 5])?` |
@@ -96,7 +96,7 @@
 //! | | |
 //! |---|---|
 //! | `approx` | `==`, `AbsDiffEq`, `RelativeEq` and `UlpsEq` for arrays and views beside each other, and on either side of ndarray's, whose own feature it turns on |
-//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy` of every element type; `npz` is that of `ndarray-npy`, which is `gpu_array::ndarray_npy` then |
+//! | `npy`, `npz` | `GpuArray::read_npy` and `write_npy` of every element type; `NpzReader` and `NpzWriter` of archives, compressed ones too |
 //! | `serde` | `Serialize` for arrays, in ndarray's form, whose own feature it turns on: `Deserialize` is that of the host copy |
 //!
 //! Memory from and to other libraries (DLPack, CUDA's array interface) needs none: [`exchange`].
@@ -162,10 +162,12 @@ pub use concatenate::{concatenate, hstack, stack, vstack};
 pub use dtype::DType;
 pub use element::{Bits, ComplexNumber, Element, Float, Inexact, Integer, Number, Numeric, Promote, promote};
 pub use error::{ArrayError, Result};
-pub use expression::ArrayMut;
+pub use expression::{ArrayMut, PartsMut};
 pub use meshgrid::meshgrid;
 #[cfg(feature = "npy")]
 pub use npy::NpyElement;
+#[cfg(feature = "npz")]
+pub use npy::npz::{NpzReader, NpzWriter};
 pub use pinned::{PendingArray, PinnedArray};
 pub use registry::KERNELS;
 pub use shape::INFER;

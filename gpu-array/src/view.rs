@@ -329,15 +329,23 @@ fn cast_bytes<'a, T: Element, U: Numeric, D: Dimension>(
     layout: &Layout<D>,
 ) -> Result<(DeviceSlice<'a, U>, Layout<D>)> {
     layout.lies_within(data.len())?;
-    let refused = |why| ArrayError::ViewAs {
-        shape: layout.shape().to_vec(),
-        strides: layout.strides().to_vec(),
-        from: T::DTYPE,
-        to: U::DTYPE,
-        why,
-    };
-    let other = layout.of_other_size(size_of::<T::Storage>(), size_of::<U>()).map_err(refused)?;
+    let other = layout_of_bytes::<T, U, D>(layout)?;
     Ok((data.cast()?, other))
+}
+
+/// The layout of the bytes of elements as elements of another type.
+pub(crate) fn layout_of_bytes<T: Element, U: Numeric, D: Dimension>(layout: &Layout<D>) -> Result<Layout<D>> {
+    let other = layout.of_other_size(size_of::<T::Storage>(), size_of::<U>());
+    other.map_err(|why| refused_bytes::<T, U, D>(layout, why))
+}
+
+/// The reason for a first element whose address the other type cannot have.
+pub(crate) const NOT_ALIGNED: &str = "its first element is not aligned";
+
+/// The error for elements whose bytes are none of another type.
+pub(crate) fn refused_bytes<T: Element, U: Numeric, D: Dimension>(layout: &Layout<D>, why: &'static str) -> ArrayError {
+    let (shape, strides) = (layout.shape().to_vec(), layout.strides().to_vec());
+    ArrayError::ViewAs { shape, strides, from: T::DTYPE, to: U::DTYPE, why }
 }
 
 fn in_c_order<D: Dimension>(op: &'static str, layout: &Layout<D>) -> Result<()> {

@@ -5,6 +5,7 @@
 
 use std::process::ExitCode;
 
+use approx::abs_diff_eq;
 use gpu_sparse::linalg::LinearOperator;
 use gpu_sparse::{CsrMatrix, Format, PacketMatrix, PacketPlan, Scalar, SparseError, gallery::Poisson, io};
 use ndarray::{Array1, s};
@@ -371,7 +372,7 @@ fn descriptions_add_up_and_say_why(_: &()) -> Outcome {
     let slots = 64 * 3;
     ensure_eq!(d.bytes, slots * (32 * 8 + 64 + 4) + 4 * 65 + 4 * 64 + 4 * 2);
     ensure_eq!((d.padding_bytes, d.longest_slice, d.ordered_packets), (0, 3, 0));
-    ensure!((d.bytes_per_nonzero() - d.bytes as f64 / 6144.0).abs() < 1e-12, "{d}");
+    ensure!(abs_diff_eq!(d.bytes_per_nonzero(), d.bytes as f64 / 6144.0, epsilon = 1e-12), "{d}");
     ensure!(d.to_string().contains("values 8.00, 16-bit columns 2.00, bases 0.12"), "{d}");
     let csr = gpu_sparse::Description::of_csr(2048, 2048, 6144, 8);
     ensure_eq!((csr.bytes, csr.bytes_per_nonzero()), (d.csr_bytes, d.csr_bytes_per_nonzero()));

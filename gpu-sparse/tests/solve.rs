@@ -6,6 +6,7 @@ use std::{
     process::{Command, ExitCode, Output},
 };
 
+use approx::{abs_diff_eq, relative_eq};
 use gpu_driver::emulated::Emulated;
 use gpu_sparse::{CsrMatrix, gallery::Poisson, io};
 use testkit::{Suite, functions};
@@ -110,7 +111,10 @@ fn a_file_is_solved_and_its_answer_written_and_drawn() {
     assert!(output.status.success(), "{}", stderr(&output));
     let got = gpu_sparse::io::read_vector::<f64>(&x).unwrap();
     // 4x + y = 1, x + 3y = 2
-    assert!((got[0] - 1.0 / 11.0).abs() < 1e-8 && (got[1] - 7.0 / 11.0).abs() < 1e-8, "{got:?}");
+    assert!(
+        abs_diff_eq!(got[0], 1.0 / 11.0, epsilon = 1e-8) && abs_diff_eq!(got[1], 7.0 / 11.0, epsilon = 1e-8),
+        "{got:?}"
+    );
     assert!(std::fs::read_to_string(plot).unwrap().contains("<svg"));
     let table = String::from_utf8(output.stdout).unwrap();
     for line in ["device", "rows", "nonzeros", "iterations", "outcome", "true residual", "per iteration"] {
@@ -197,10 +201,10 @@ fn iterations_in(a: &CsrMatrix<f64>, format: &str, facts: &serde_json::Value) ->
         "csr" => (8.0 + 4.0) * nnz + 8.0 * (n + 1.0),
         _ => a.to_packets().unwrap().description().bytes as f64,
     };
-    assert!((number("bytes_per_nnz") / (bytes / nnz) - 1.0).abs() < 1e-12, "{facts}");
+    assert!(relative_eq!(number("bytes_per_nnz"), bytes / nnz, epsilon = 0.0, max_relative = 1e-12), "{facts}");
     let vectors = if facts["precond"] == "none" { 10.0 } else { 12.0 };
     let moved = number("gb_per_s") * 1e9 * number("solve_s") / number("iterations");
-    assert!((moved / (bytes + vectors * 8.0 * n) - 1.0).abs() < 1e-9, "{moved}: {facts}");
+    assert!(relative_eq!(moved, bytes + vectors * 8.0 * n, epsilon = 0.0, max_relative = 1e-9), "{moved}: {facts}");
     facts["iterations"].as_u64().unwrap()
 }
 
@@ -323,7 +327,10 @@ fn a_report_that_cannot_be_printed_is_no_panic_and_loses_nothing() {
                 assert!(stderr(&output).contains("standard output: No space left"), "{}", stderr(&output));
             }
             let got = io::read_vector::<f64>(&x).unwrap();
-            assert!((got[0] - 4.0).abs() < 1e-6 && (got[1] - 2.0 / 3.0).abs() < 1e-6, "{redirection}: {got:?}");
+            assert!(
+                abs_diff_eq!(got[0], 4.0, epsilon = 1e-6) && abs_diff_eq!(got[1], 2.0 / 3.0, epsilon = 1e-6),
+                "{redirection}: {got:?}"
+            );
         }
     }
     // A pipe that nobody reads, from before the program's start on.

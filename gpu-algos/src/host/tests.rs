@@ -1,5 +1,6 @@
 //! Reductions on all threads against the definition, over layouts, axes, lengths and numbers of threads.
 
+use approx::{abs_diff_eq, assert_abs_diff_eq, assert_relative_eq, relative_eq};
 use ndarray::{Array1, ArrayD, ArrayViewD, Axis, IxDyn, Slice};
 use testkit::{AWKWARD_LENGTHS, Rng};
 
@@ -194,8 +195,8 @@ fn floats_of_any_layout_agree_with_the_definition() {
             check(&NormMax::new(), &view, &axes, same_bits);
             check(&Any::new(), &view, &axes, equal);
             check(&All::new(), &view, &axes, equal);
-            check(&Sum::new(), &view, &axes, |got, want| near(got, want) || (got - want).abs() < 1e-9);
-            check(&Mean::new(), &view, &axes, |got, want| near(got, want) || (got - want).abs() < 1e-9);
+            check(&Sum::new(), &view, &axes, |got, want| near(got, want) || abs_diff_eq!(got, want, epsilon = 1e-9));
+            check(&Mean::new(), &view, &axes, |got, want| near(got, want) || abs_diff_eq!(got, want, epsilon = 1e-9));
             check(&Variance::new(1), &view, &axes, near);
             check(&MeanVariance::new(1), &view, &axes, |got, want| near(&got.0, &want.0) && near(&got.1, &want.1));
             check(&NanVariance::new(0), &view, &axes, near);
@@ -325,13 +326,17 @@ fn nan_alone_and_too_few() {
 #[test]
 fn variances_do_not_cancel() {
     let x: Vec<f64> = (0..100_000).map(|i| 1e9 + f64::from(i % 2)).collect();
-    assert!((var(&x, 0) - 0.25).abs() < 1e-9);
-    assert!((std(&x, 0) - 0.5).abs() < 1e-9);
+    assert_abs_diff_eq!(var(&x, 0), 0.25, epsilon = 1e-9);
+    assert_abs_diff_eq!(std(&x, 0), 0.5, epsilon = 1e-9);
     assert_eq!(mean_var(&x, 0), (1e9 + 0.5, var(&x, 0)));
     let (mean, variance) = mean_var(&[0.0_f64; 0], 0);
     assert!(mean.is_nan() && variance.is_nan());
     let columns = ndarray::Array2::from_shape_fn((5000, 40), |(i, j)| 1e9 + j as f64 + (i % 2) as f64);
-    assert!(reduce_axes(&Variance::new(0), &columns, &[Axis(0)]).unwrap().iter().all(|v| (v - 0.25).abs() < 1e-9));
+    assert!(reduce_axes(&Variance::new(0), &columns, &[Axis(0)]).unwrap().iter().all(|&v| abs_diff_eq!(
+        v,
+        0.25,
+        epsilon = 1e-9
+    )));
 }
 
 #[test]
@@ -341,12 +346,15 @@ fn norms_survive_scales() {
         for scale in [1e300, 1e-300, 1e-310, 1e200, 1e-150, 1.0] {
             let x: Vec<f64> = unit.iter().map(|x| x * scale).collect();
             for got in [norm_l2(&x), reference::reduce(&NormL2::new(), &x).unwrap()] {
-                assert!((got / scale / norm2(&unit) - 1.0).abs() < 1e-12, "n = {n}, scale = {scale:e}: {got:e}");
+                assert!(
+                    relative_eq!(got / scale, norm2(&unit), epsilon = 0.0, max_relative = 1e-12),
+                    "n = {n}, scale = {scale:e}: {got:e}"
+                );
             }
         }
     }
     let mixed = [3e200_f64, 1e-300, 4e200, 1.0];
-    assert!((norm_l2(&mixed) / 5e200 - 1.0).abs() < 1e-15);
+    assert_relative_eq!(norm_l2(&mixed), 5e200, epsilon = 0.0, max_relative = 1e-15);
     assert_eq!(norm_l2(&[1.0_f64, f64::NEG_INFINITY]), f64::INFINITY);
     assert!(norm_l2(&[f64::INFINITY, f64::NAN]).is_nan() && norm_inf(&[1.0, f64::NAN, 2.0]).is_nan());
     assert_eq!((norm_l2(&[3.0_f32, 4.0]), norm_l1(&[3_i32, -4]), norm_inf(&[3_u8, 4])), (5.0, 7.0, 4.0));

@@ -1,14 +1,12 @@
 //! Epilogues: expressions of a scan's results, computed before they are written.
 #![expect(unsafe_code, reason = "a source whose C++ text is here")]
 
-use std::marker::PhantomData;
-
 use gpu_array::{
     DType, Element,
-    expression::{Expr, Lowered, Source, source},
+    expression::{Expr, Host, Lowered, Source, source},
     gpu_driver::Header,
 };
-use ndarray::Dimension;
+use ndarray::{ArrayD, Dimension};
 
 /// An extra word that stands for a part of the result.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +17,18 @@ pub(crate) struct Placeholder {
     pub(crate) part: usize,
 }
 
+/// The operation in messages about shapes.
+pub(super) const MAP: &str = "the map epilogue a scan";
+
 /// The results of a scan of shape `dim`.
 pub(crate) fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D> {
     // There is one value for all places, and a kernel computes it at each.
-    source::<O, _, _>(Scanned(PhantomData), ()).broadcast(dim)
+    source::<O, _, _>(Scanned::TO_COME, ()).broadcast(dim)
+}
+
+/// The results of a scan of shape `dim` on the host, which [`Scanned::of_results`] brings.
+pub(super) fn results_on_host<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D, Host> {
+    source(Scanned::TO_COME, dim)
 }
 
 /// The extra words of an expression of [`results`] that stand for the result.
@@ -35,9 +41,22 @@ pub(crate) fn placeholders(lowered: &Lowered<'_>) -> Vec<Placeholder> {
 /// Placeholders of a result among the words, of its real part and of its imaginary one. No address has these values.
 const PLACEHOLDERS: [u64; 2] = [u64::from_be_bytes(*b"scanned."), u64::from_be_bytes(*b"scanned:")];
 
-/// The results of the scan that a kernel computes.
+/// The results of the scan that a kernel computes; on the host its results in C order, once they are there.
 #[derive(Debug)]
-struct Scanned<T>(PhantomData<fn() -> T>);
+pub(super) struct Scanned<T>(Vec<T>);
+
+impl<T: Element> Scanned<T> {
+    const TO_COME: Self = Self(Vec::new());
+
+    /// The results of a scan on the host.
+    pub(super) fn of_results(results: ArrayD<T>) -> Self {
+        Self(if results.is_standard_layout() {
+            results.into_raw_vec_and_offset().0
+        } else {
+            results.iter().copied().collect()
+        })
+    }
+}
 
 // SAFETY: the function reads its own words, two for complex numbers.
 unsafe impl<T: Element> Source<T> for Scanned<T> {
@@ -72,9 +91,10 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
     fn words(&self) -> Vec<u64> {
         PLACEHOLDERS[..if T::DTYPE.is_complex() { 2 } else { 1 }].to_vec()
     }
-    fn value(&self, _place: u64) -> T {
+    fn value(&self, place: u64) -> T {
+        let result = usize::try_from(place).ok().and_then(|place| self.0.get(place));
         // SAFETY: all bits zero are a value of every type in device memory.
-        T::from_storage(unsafe { std::mem::zeroed() })
+        result.copied().unwrap_or_else(|| T::from_storage(unsafe { std::mem::zeroed() }))
     }
 }
 

@@ -1,20 +1,62 @@
 //! Scans on the host: a family of functions, one for each element type, by the name of each operator.
 
-use std::any::Any;
+use std::{any::Any, fmt, sync::Arc};
 
 use gpu_array::{ArrayError, Element, expression::Lowered};
 use ndarray::{ArrayD, ArrayViewD, Axis};
 
-use super::options::{OP, ScanOptions};
+use super::{
+    epilogue::{MAP, Scanned},
+    options::{OP, ScanOptions},
+};
 use crate::{
     Result,
-    common::on_host::{in_c_order, with_values},
+    common::{
+        on_host::{in_c_order, with_values},
+        shape::same_shape,
+    },
     host,
     operators::{self, Associative, Cumulative, Operand, Summand, WithoutNan},
 };
 
 /// The scan of a host expression, with the places where segments begin if there are any.
 pub(crate) type HostScan<O> = fn(&Lowered<'_>, Option<&ArrayD<bool>>, ScanOptions) -> Result<ArrayD<O>>;
+
+/// The computation of a scan on the host.
+#[derive(Clone)]
+pub(super) enum OnHost<O> {
+    /// A function gives the results.
+    Results(HostScan<O>),
+    /// An expression of the results of a scan, which may be of another type: the function puts them into the expression.
+    Mapped(Arc<Mapped>),
+}
+
+/// The function that scans values and puts the results into an expression.
+pub(super) type Mapped =
+    dyn for<'l> Fn(&Lowered<'_>, Option<&ArrayD<bool>>, ScanOptions, &Lowered<'l>) -> Result<Lowered<'l>> + Send + Sync;
+
+impl<O> fmt::Debug for OnHost<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Results(_) => "a scan",
+            Self::Mapped(_) => "a mapped scan",
+        })
+    }
+}
+
+impl<O: Element> OnHost<O> {
+    /// Turns the scan into an expression of its results.
+    pub(super) fn mapped<Q>(self) -> OnHost<Q> {
+        match self {
+            Self::Results(scan) => OnHost::Mapped(Arc::new(move |values, heads, options, epilogue| {
+                let results = scan(values, heads, options)?;
+                same_shape(MAP, values.shape(), epilogue.shape())?;
+                Ok(epilogue.with_source(Scanned::of_results(results)))
+            })),
+            Self::Mapped(of) => OnHost::Mapped(of),
+        }
+    }
+}
 
 /// Whether each value begins a segment, of a host expression of flags or keys. The shape is that of the lanes.
 pub(super) type HostHeads = fn(&Lowered<'_>, ScanOptions) -> Result<ArrayD<bool>>;
@@ -61,16 +103,24 @@ pub(crate) fn scan_on_host<T: Element, O: 'static>(
     Ok(*results.downcast::<ArrayD<O>>().map_err(unknown)?)
 }
 
-/// The results of a scan by a function of the host, if it has one; `heads` are an expression and the function that finds the heads of segments in it.
-pub(super) fn results_on_host<O>(
-    scan: Option<HostScan<O>>,
+/// The results of a scan on the host, if it is computed there; `heads` are an expression and the function that finds the heads of segments in it,
+/// `epilogue` is the expression of the results.
+pub(super) fn results_on_host<O: Element>(
+    scan: Option<&OnHost<O>>,
     values: &Lowered<'_>,
     heads: Option<(&Lowered<'_>, HostHeads)>,
+    epilogue: Option<&Lowered<'_>>,
     options: ScanOptions,
 ) -> Result<ArrayD<O>> {
     let scan = scan.ok_or(ArrayError::NoHome)?;
     let heads = heads.map(|(heads, of)| of(heads, options)).transpose()?;
-    scan(values, heads.as_ref(), options)
+    match scan {
+        OnHost::Results(scan) => scan(values, heads.as_ref(), options),
+        OnHost::Mapped(of) => {
+            let epilogue = epilogue.ok_or(ArrayError::NoArrays { op: OP })?;
+            Ok(of(values, heads.as_ref(), options, epilogue)?.eval_on_host()?)
+        }
+    }
 }
 
 /// Gives the values of a host expression to a function, with the axis of the lanes: without one the values are one lane in C order.

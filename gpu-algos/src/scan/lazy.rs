@@ -10,8 +10,7 @@ use gpu_array::{
 use ndarray::{Axis, Dimension, Ix1};
 
 use super::{
-    epilogue::results,
-    families::{HostHeads, HostScan, of_flags, of_keys},
+    families::{HostHeads, HostScan, OnHost, of_flags, of_keys},
     launch::Heads,
     options::{OP, ScanOptions},
 };
@@ -32,16 +31,16 @@ use crate::{
 /// `O` is the element type of the results, `D` the rank of the scanned expression, `K` that of the result: 1 for all values in C order, `D` along an
 /// axis, `P` the place.
 #[must_use = "it is computed by `eval`"]
-pub struct Scan<'a, O: Element, D: Dimension, K = Ix1, P = Gpu> {
+pub struct Scan<'a, O: Element, D: Dimension, K = Ix1, P: Backend = Gpu> {
     pub(super) values: Result<Assembled<'a>, ArrayError>,
     pub(super) heads: Option<(Result<Assembled<'a>, ArrayError>, Segments)>,
     /// The epilogue, an expression of the results.
-    pub(super) epilogue: Option<Result<Expr<'a, O, D>, ArrayError>>,
+    pub(super) epilogue: Option<Result<Expr<'a, O, D, P>, ArrayError>>,
     pub(super) operator: DeviceOperator,
     pub(super) options: ScanOptions,
     pub(super) home: Option<Stream>,
-    /// The function that computes it on the host.
-    pub(super) host: Option<HostScan<O>>,
+    /// The computation on the host.
+    pub(super) host: Option<OnHost<O>>,
     _types: PhantomData<fn() -> (K, P)>,
 }
 
@@ -57,7 +56,7 @@ pub(super) struct ScanInputs<'a, O, K> {
     pub(super) has_epilogue: bool,
     pub(super) dim: K,
     pub(super) home: Option<Stream>,
-    pub(super) host: Option<HostScan<O>>,
+    pub(super) host: Option<OnHost<O>>,
 }
 
 /// A place that computes scans: [`Gpu`] or [`Host`](gpu_array::expression::Host).
@@ -69,6 +68,9 @@ pub trait ScanBackend: Backend {
         scan: &Scan<'_, O, D, K, Self>,
         target: Self::ViewMut<'_, O, K>,
     ) -> Result<()>;
+    /// The results of a scan of this shape, for an expression of them.
+    #[doc(hidden)]
+    fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D, Self>;
     #[doc(hidden)]
     fn scan_in_place<T: Element, D: Dimension>(scan: InPlace<'_, T, D, Self>) -> Result<()>;
 }
@@ -81,6 +83,7 @@ impl<'a, O: Element, D: Dimension, P: ScanBackend> Scan<'a, O, D, Ix1, P> {
         host: Option<HostScan<O>>,
     ) -> Self {
         let (heads, epilogue, options, home) = (None, None, ScanOptions::default(), None);
+        let host = host.map(OnHost::Results);
         Self { values, heads, epilogue, operator, options, home, host, _types: PhantomData }
     }
 
@@ -126,6 +129,29 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ScanBackend> Scan<'a, O, D, 
     pub fn accumulate_f64(mut self) -> Self {
         self.operator.kind.carry_in_f64();
         self
+    }
+
+    /// Applies `map` to each result before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel. The host computes the results, and
+    /// then the expression of them.
+    ///
+    /// The expression that `map` receives has the shape of the scanned values, and is valid only within the result of `map`.
+    ///
+    /// ```
+    /// use gpu_algos::{gpu_array::expression::host, prelude::*};
+    /// let (x, weights) = (ndarray::array![1.0, 2.0, 3.0], ndarray::array![1.0, 3.0, 2.0]);
+    /// let means = host(&x).cumsum().map(|sum| sum / host(&weights)).eval()?;
+    /// assert_eq!(means, ndarray::array![1.0, 1.0, 3.0]);
+    /// # Ok::<(), gpu_algos::AlgoError>(())
+    /// ```
+    pub fn map<Q: Element>(self, map: impl FnOnce(Expr<'a, O, D, P>) -> Expr<'a, Q, D, P>) -> Scan<'a, Q, D, K, P> {
+        let Self { values, heads, epilogue: earlier, operator, options, home, host, .. } = self;
+        let host = host.map(OnHost::mapped);
+        let results = match (earlier, &values) {
+            (Some(earlier), _) => earlier,
+            (None, Ok(values)) => dim_of(OP, values.shape()).map(P::results),
+            (None, Err(error)) => Err(error.clone()),
+        };
+        Scan { values, heads, epilogue: Some(results.map(map)), operator, options, home, host, _types: PhantomData }
     }
 
     /// The parts of an operand: the scanned expression and those of segments and epilogue, the operation, the shape of the result, the stream.
@@ -191,21 +217,6 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ScanBackend> Scan<'a, O, D, 
 }
 
 impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
-    /// Applies `map` to each result before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel. On the host
-    /// an expression of the scan does the same.
-    ///
-    /// The expression that `map` receives is valid only within the result of `map`.
-    pub fn map<P: Element>(self, map: impl FnOnce(Expr<'a, O, D>) -> Expr<'a, P, D>) -> Scan<'a, P, D, K> {
-        let Self { values, heads, epilogue: earlier, operator, options, home, .. } = self;
-        let host = None;
-        let results = match (earlier, &values) {
-            (Some(earlier), _) => earlier,
-            (None, Ok(values)) => dim_of(OP, values.shape()).map(results),
-            (None, Err(error)) => Err(error.clone()),
-        };
-        Scan { values, heads, epilogue: Some(results.map(map)), operator, options, home, host, _types: PhantomData }
-    }
-
     /// Runs the scan on this stream, or on a device's main stream, which is then the home of a new result.
     /// It is needed if no array is scanned.
     #[doc(alias = "eval_on")]
@@ -215,7 +226,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
     }
 }
 
-impl<O: Element, D: Dimension, K, P> fmt::Debug for Scan<'_, O, D, K, P> {
+impl<O: Element, D: Dimension, K, P: Backend> fmt::Debug for Scan<'_, O, D, K, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Scan({}, {:?})", self.operator.text(), self.options)
     }

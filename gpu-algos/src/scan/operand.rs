@@ -13,7 +13,7 @@ use ndarray::{Dimension, IxDyn};
 use smallvec::SmallVec;
 
 use super::{
-    families::{HostScan, results_on_host},
+    families::{OnHost, results_on_host},
     launch::Heads,
     lazy::{Scan, ScanBackend, ScanInputs, Segments},
     options::{OP, ScanOptions},
@@ -67,7 +67,7 @@ struct LazyScan<O> {
     options: ScanOptions,
     segments: Option<Segments>,
     has_epilogue: bool,
-    host: Option<HostScan<O>>,
+    host: Option<OnHost<O>>,
 }
 
 // SAFETY: it writes no target; arguments go to no other computation.
@@ -101,7 +101,7 @@ unsafe impl<O: Element> Deferred for LazyScan<O> {
         let dim = self.options.dim(values.shape()).map_err(told)?;
         let Some(home) = home else {
             let heads = heads.map(|(heads, (_, of))| (heads, of));
-            let results = results_on_host(self.host, values, heads, self.options);
+            let results = results_on_host(self.host.as_ref(), values, heads, epilogue, self.options);
             let results = results.and_then(|results| on_host::shaped(results, dim));
             return Ok(vec![Evaluated::new::<O, IxDyn, Host>(results.map_err(told)?)?]);
         };

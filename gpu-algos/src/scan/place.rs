@@ -2,15 +2,15 @@
 
 use gpu_array::{
     Complex, Element, GpuArray, GpuViewMut,
-    expression::{Assembled, Gpu, Host, Lowered, LoweredLeaf, LoweredTarget, host},
+    expression::{Assembled, Expr, Gpu, Host, Lowered, LoweredLeaf, LoweredTarget, host},
     gpu_driver::{Header, Stream},
 };
 use ndarray::{Array, ArrayViewMut, Dimension};
 use smallvec::SmallVec;
 
 use super::{
-    epilogue::placeholders,
-    families::{HostScan, ScansOnHost, results_on_host, scan_on_host},
+    epilogue::{self, MAP, placeholders},
+    families::{HostScan, OnHost, ScansOnHost, results_on_host, scan_on_host},
     launch::{Heads, ScanJob},
     lazy::{InPlace, Scan, ScanBackend},
     options::ScanOptions,
@@ -92,6 +92,10 @@ impl ScanBackend for Gpu {
         scan.run(values, &place, Some(target.home), stream)
     }
 
+    fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D> {
+        epilogue::results(dim)
+    }
+
     fn scan_in_place<T: Element, D: Dimension>(mut scan: InPlace<'_, T, D>) -> Result<()> {
         let ScanOptions { axis, reverse, .. } = scan.options;
         let target = scan.target.lower_mut()?;
@@ -112,7 +116,18 @@ impl ScanBackend for Host {
             None => None,
         };
         let heads = heads.as_ref().map(|(heads, of)| (&**heads, *of));
-        on_host::shaped(results_on_host(scan.host, &*values.ready(None)?, heads, scan.options)?, dim)
+        let epilogue = match &scan.epilogue {
+            Some(epilogue) => Some(epilogue.as_ref().map_err(Clone::clone)?.lower_deferred()?),
+            None => None,
+        };
+        let epilogue = epilogue.as_ref().map(|epilogue| epilogue.ready(None)).transpose()?;
+        let values = &*values.ready(None)?;
+        let results = results_on_host(scan.host.as_ref(), values, heads, epilogue.as_deref(), scan.options)?;
+        on_host::shaped(results, dim)
+    }
+
+    fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D, Self> {
+        epilogue::results_on_host(dim)
     }
 
     fn scan_into<O: Element, D: Dimension, K: Dimension>(
@@ -126,7 +141,8 @@ impl ScanBackend for Host {
         scan.options.check(scan.target.shape())?;
         let results = {
             let values = host(scan.target.view()).lower_deferred()?;
-            results_on_host(scan.host, &*values.ready(None)?, None, scan.options)?
+            let by = scan.host.map(OnHost::Results);
+            results_on_host(by.as_ref(), &*values.ready(None)?, None, None, scan.options)?
         };
         let results = on_host::shaped(results, scan.target.raw_dim())?;
         scan.target.assign(&results);
@@ -176,7 +192,7 @@ impl ScanOperation<'_> {
         stream: &Stream,
     ) -> Result<()> {
         if let Some(epilogue) = epilogue {
-            same_shape("the map epilogue a scan", values.shape(), epilogue.shape())?;
+            same_shape(MAP, values.shape(), epilogue.shape())?;
         }
         let placeholders = epilogue.map(placeholders);
         let epilogue = epilogue.zip(placeholders.as_deref());

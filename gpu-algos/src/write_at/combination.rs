@@ -24,7 +24,7 @@ type Combine<T, P> = for<'x> fn(Flat<'x, T, P>, Flat<'x, T, P>) -> Flat<'x, T, P
 /// Values that are combined with elements at indices, as values of the type `S`.
 pub(super) struct Combination<T: Element, S: Element, P: Backend> {
     pub(super) op: &'static str,
-    /// The operation on integers of 32 and 64 bits, where it is one of the atomic ones.
+    /// The operation on integers, where it is one of the atomic ones.
     pub(super) atomic: Option<PutOperation>,
     /// All values of a key so far.
     pub(super) scan: ScanByKey<T, S, P>,

@@ -1,8 +1,9 @@
 //! Elements combined with values at indices: NumPy's `add.at` and its like, and `x[mask] = values`.
 //!
 //! # From a call to its launches
-//! On a GPU integers of 32 and 64 bits are added, and their extremes found, by atomic operations, whose order plays no part: the kernel is gpu-array's
-//! (`put_combine`). Everything else, and everything on the host, is made of primitives, so that values are combined in one order:
+//! On a GPU integers are added, and their extremes found, by atomic operations, whose order plays no part: the kernel is gpu-array's (`put_combine`, which
+//! leaves out the last byte of an array of bytes whose number is odd). Everything else, and everything on the host, is made of primitives, so that values
+//! are combined in one order:
 //! 1. The indices are checked by one reduction, the number of the first wrong one, for which the host waits.
 //! 2. Pairs of place and position, a word each, are sorted: on a GPU by a stable [`partition`](crate::Select::partition) for each bit of the places, from
 //!    the lowest on.
@@ -29,7 +30,7 @@ use crate::{
 pub use place::CombinesAt;
 
 /// Methods that combine elements with values at indices. Each has the bounds of its element type, the type of the combined values of a place, the operation on
-/// integers of 32 and 64 bits where that is atomic, the scan that combines the values, and the function of an element and all values of its place.
+/// integers where that is atomic, the scan that combines the values, and the function of an element and all values of its place.
 macro_rules! combinations {
     ($($(#[$doc:meta])* fn $name:ident where $bound:ident + $other:ident, $of:ty, $atomic:expr, $scan:expr, $combine:expr;)*) => {
         $(
@@ -66,7 +67,8 @@ macro_rules! combinations {
 /// another.
 ///
 /// # Cost
-/// On a GPU for sums and extremes of integers of 32 and 64 bits two launches, and a wait for the check of the indices. For others two waits, for that check
+/// On a GPU for sums and extremes of integers two launches, and a wait for the check of the indices. For others, and for a part of an array of an odd number
+/// of `i8` or `u8` that has the last of them in memory, two waits, for that check
 /// and for the one of `put`, a launch for each bit of the greatest place, which reads 16 bytes for each index and writes 8, and about eight more; scratch
 /// memory of about 60 bytes for each index. On the host indices are sorted.
 ///

@@ -46,7 +46,7 @@ impl CombinesAt for Gpu {
         indices: &Expr<'_, I, IxDyn>,
         values: &Expr<'_, T, IxDyn>,
     ) -> Option<Result<()>> {
-        operation.takes(T::DTYPE).then(|| Ok(put_combine(op, operation, &mut target, indices, values)?))
+        operation.takes(&target).then(|| Ok(put_combine(op, operation, &mut target, indices, values)?))
     }
 
     fn checked_home<T: Element, D: Dimension>(op: &'static str, mut target: GpuViewMut<'_, T, D>) -> Result<Stream> {

@@ -1,5 +1,6 @@
 //! Complex numbers in reductions and scans, against the definitions on the host.
 
+use approx::{abs_diff_eq, relative_eq};
 use gpu_algos::{
     einsum::EinsumElement,
     gpu_array::{Complex, ComplexNumber, GpuArray, expression, expression::complex, gpu_driver::Device},
@@ -144,7 +145,7 @@ fn complex_means_and_norms_of_any_values(device: &Device) -> Outcome {
     }
     // Parts whose squares leave the range of f64.
     let x = GpuArray::from_ndarray(device, &array![Complex::new(3e200f64, 4e200), Complex::new(0.0, 0.0)])?;
-    ensure!((x.norm_l2().get()? / 5e200 - 1.0).abs() < 1e-15);
+    ensure!(relative_eq!(x.norm_l2().get()?, 5e200, epsilon = 0.0, max_relative = 1e-15));
     Ok(())
 }
 
@@ -269,7 +270,9 @@ fn complex_products_of_vectors(device: &Device) -> Outcome {
         let conjugated = x.mapv(|x| T::of(x.wide().re, -x.wide().im));
         ensure_eq!((dx.dot(&dy).get()?, dx.vdot(&dy).get()?), (product, reference::inner(&conjugated, &y)?[[]]));
         let square = dx.vdot(&dx).get()?.wide();
-        ensure!(square.im == 0.0 && (square.re.sqrt() - reference::norm_l2(&x.mapv(T::wide))).abs() < 1e-4);
+        ensure!(
+            square.im == 0.0 && abs_diff_eq!(square.re.sqrt(), reference::norm_l2(&x.mapv(T::wide)), epsilon = 1e-4)
+        );
         Ok(())
     }
     check::<Complex<f32>>(device)?;

@@ -1,5 +1,6 @@
 //! Expressions of rows and of reductions of these rows: values against the same lines with each reduction computed first, launches, aliasing.
 
+use approx::abs_diff_eq;
 use gpu_algos::{
     gpu_array::{
         Complex, GpuArray, GpuView,
@@ -159,7 +160,7 @@ fn layer_norms_have_broadcast_operands(device: &Device) -> Outcome {
             }
         }
         for (got, want) in got.iter().zip(&want) {
-            ensure!((f64::from(*got) - want).abs() <= 1e-5, "{length}: {got} in place of {want}");
+            ensure!(abs_diff_eq!(f64::from(*got), want, epsilon = 1e-5), "{length}: {got} in place of {want}");
         }
     }
     Ok(())

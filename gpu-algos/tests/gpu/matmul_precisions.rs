@@ -1,5 +1,6 @@
 //! Matrix products on Hopper's tensor cores against the reference.
 
+use approx::relative_eq;
 use gpu_algos::{
     gpu_array::{
         GpuArray,
@@ -264,7 +265,7 @@ pub fn precisions_of_nan_and_infinities(device: &Device) -> Outcome {
                 1 => f32::is_nan,
                 2 => |value| value == f32::INFINITY || value.is_nan(),
                 3 => |value| value == f32::NEG_INFINITY || value.is_nan(),
-                4 => |value| (value / (f32::MAX / 2.0) - 1.0).abs() < 2e-3,
+                4 => |value| relative_eq!(value, f32::MAX / 2.0, epsilon = 0.0, max_relative = 2e-3),
                 _ => |value| value == 4.0,
             };
             ensure!(got.iter().all(|&value| is_right(value)), "{precision:?} row {row}: {got}");

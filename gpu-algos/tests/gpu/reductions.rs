@@ -1,5 +1,6 @@
 //! Reductions against the reference.
 
+use approx::{abs_diff_eq, relative_eq};
 use gpu_algos::gpu_array::{
     ArrayError, Element, GpuArray, GpuView,
     expression::{Gpu, Outside, index, take},
@@ -282,7 +283,7 @@ pub fn means_and_deviations_of_any_values(device: &Device) -> Outcome {
             let values: Vec<f64> = (0..2 * n).map(|i| offset + (i * 7 % (2 * n) % 2) as f64).collect();
             let on_device = GpuArray::from_ndarray(device, &Array1::from(values.clone()))?;
             for variance in [on_device.var(0).get()?, host::var(&values, 0), reference::var(&values, 0)] {
-                ensure!((variance - 0.25).abs() < 1e-13, "{n} around {offset:e}: {variance}");
+                ensure!(abs_diff_eq!(variance, 0.25, epsilon = 1e-13), "{n} around {offset:e}: {variance}");
             }
         }
     }
@@ -395,7 +396,7 @@ pub fn norms_and_products(device: &Device) -> Outcome {
     ensure_eq!((x.norm_l1().get()?, x.norm_l2().get()?, x.norm_inf().get()?), (7.0, 5.0, 4.0));
     for scale in [1e-200, 1e-310, 1e200, 1e300] {
         let got = (&x * scale).norm_l2().get()?;
-        ensure!((got / (5.0 * scale) - 1.0).abs() < 1e-9, "{got}");
+        ensure!(relative_eq!(got, 5.0 * scale, epsilon = 0.0, max_relative = 1e-9), "{got}");
     }
     // As many squares of one size as do not overflow, and their sum would.
     let one = GpuArray::full(device, 1, 2f64.powi(500))?;

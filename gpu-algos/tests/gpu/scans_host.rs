@@ -4,17 +4,21 @@ use gpu_algos::{
     AlgoError,
     gpu_array::{
         ArrayError, Complex, GpuArray,
-        expression::{Backend, Gpu, Host, host},
+        expression::{Backend, Expr, Gpu, Host, host},
         f16,
         gpu_driver::Device,
     },
     prelude::*,
     reduce::Reduces,
 };
-use ndarray::{Array1, Axis, Ix1, array};
+use ndarray::{Array1, Array2, ArrayView1, Axis, Ix1, Ix2, array};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
-pub const TESTS: &[Test<Device>] = tests![scans_have_the_same_names_on_the_host];
+pub const TESTS: &[Test<Device>] = tests![
+    scans_have_the_same_names_on_the_host,
+    maps_of_scans_are_the_same_at_either_place,
+    mapped_scans_have_the_types_and_errors_of_scans,
+];
 
 /// Code for either place.
 fn scans_of<P: Backend + Reduces<f64> + Reduces<bool>>(
@@ -67,5 +71,87 @@ fn scans_have_the_same_names_on_the_host(device: &Device) -> Outcome {
     ensure!(matches!(wrong, Err(AlgoError::Shape { .. })), "{wrong:?}");
     let broadcast = host(&h).broadcast((3, 2, 2));
     ensure_eq!(broadcast.cummax().eval()?.len(), 12);
+    Ok(())
+}
+
+type Tables<P> = Vec<<P as Backend>::Owned<f64, Ix2>>;
+type Lines<P> = Vec<<P as Backend>::Owned<f64, Ix1>>;
+
+/// Maps of scans, whose results are whole numbers.
+fn maps_of<P: Backend + Reduces<i32> + Reduces<f64>>(
+    x: &Expr<'_, i32, Ix2, P>,
+    y: &Expr<'_, f64, Ix2, P>,
+) -> gpu_algos::Result<(Tables<P>, Lines<P>)> {
+    let rows = || x.cumsum().axis(Axis(1));
+    let tables = vec![
+        rows().map(|sum| sum.cast::<f64>() + y * 2.0).eval()?,
+        // What comes after the map is a property of the scan still.
+        rows().map(|sum| sum.cast::<f64>() + y).exclusive().reverse().eval()?,
+        rows().map(|sum| &sum * &sum).map(|square| square.gt(40)).map(|large| large.cast::<f64>()).eval()?,
+        rows().map(|sum| sum.cast::<f64>()).segments(y.gt(10.0)).eval()?,
+        y.cummax().axis(Axis(0)).map(|most| most.clone() * 3.0 - y - most).by_key(x / 3).eval()?,
+        // Other computations, another mapped scan among them, within the map; and as an operand.
+        rows().map(|sum| sum.cast::<f64>() - y.sum()).eval()?,
+        rows().map(|sum| x.cumsum().axis(Axis(0)).map(|down| down * 5).into_expr() + sum).map(|z| z.cast()).eval()?,
+        (rows().map(|sum| sum.cast::<f64>() + y).exclusive().into_expr() * 2.0 + y).eval()?,
+    ];
+    let lines = vec![
+        // In C order the map has the shape of the values all the same.
+        x.t().cumsum().map(|sum| sum.cast::<f64>() + y.t()).eval()?,
+        (1.0 + x.cumsum().exclusive().map(|sum| sum.cast::<f64>() * y)).eval()?,
+    ];
+    Ok((tables, lines))
+}
+
+fn maps_of_scans_are_the_same_at_either_place(device: &Device) -> Outcome {
+    for (rows, cols) in [(0, 3), (1, 1), (3, 5), (40, 130)] {
+        let x = Array2::from_shape_fn((rows, cols), |(i, j)| ((i * 31 + j * 7) % 11) as i32 - 4);
+        let y = x.mapv(|x| f64::from(x * 5 % 17));
+        let (dx, dy) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+        let (on_host, lines_on_host) = maps_of::<Host>(&host(&x), &host(&y))?;
+        let (on_device, lines_on_device) = maps_of::<Gpu>(&Gpu::expr(&dx), &Gpu::expr(&dy))?;
+        for (number, (got, want)) in on_host.iter().zip(&on_device).enumerate() {
+            ensure!(*got == want.to_ndarray()?, "{rows} x {cols}, {number}: {got} {want}");
+        }
+        for (number, (got, want)) in lines_on_host.iter().zip(&lines_on_device).enumerate() {
+            ensure!(*got == want.to_ndarray()?, "{rows} x {cols}, line {number}: {got} {want}");
+        }
+        // By hand.
+        if let (Some(first), Some(terms)) = (x.rows().into_iter().next(), y.rows().into_iter().next()) {
+            let mut sum = 0;
+            let want: Vec<f64> = first.iter().zip(terms).map(|(x, y)| (sum += x, f64::from(sum) + y * 2.0).1).collect();
+            ensure!(on_host[0].row(0) == ArrayView1::from(&want), "{} {want:?}", on_host[0]);
+        }
+    }
+    Ok(())
+}
+
+fn mapped_scans_have_the_types_and_errors_of_scans(device: &Device) -> Outcome {
+    let h = array![f16::ONE, f16::from_f32(0.5), f16::NEG_ONE];
+    let dh = GpuArray::from_ndarray(device, &h)?;
+    let want = array![f16::from_f32(2.0), f16::from_f32(3.0), f16::ONE];
+    ensure_eq!(host(&h).cumsum().map(|sum| &sum + &sum).eval()?, want);
+    ensure_eq!(dh.cumsum().map(|sum| &sum + &sum).eval()?.to_ndarray()?, want);
+    let z = array![Complex::new(1.0f32, 2.0), Complex::new(0.0, -1.0)];
+    let dz = GpuArray::from_ndarray(device, &z)?;
+    let want = array![Complex::new(1.0f32, -2.0), Complex::new(1.0, -1.0)];
+    ensure_eq!(host(&z).cumsum().map(|sum| sum.conj()).eval()?, want);
+    ensure_eq!(dz.cumsum().map(|sum| sum.conj()).eval()?.to_ndarray()?, want);
+    let mut target = Array1::zeros(2);
+    host(&z).cumsum().map(|sum| sum.real()).write_into(&mut target)?;
+    ensure_eq!(target, array![1.0, 1.0]);
+    // A map in another shape is an error, on either.
+    let wide = |error: Option<AlgoError>| format!("{error:?}");
+    let three = array![[1.0f32], [2.0], [3.0]].broadcast((3, 2)).ok_or("rows")?.to_owned();
+    let dthree = GpuArray::from_ndarray(device, &three)?;
+    let row = array![[1.0f32, 2.0]];
+    let drow = GpuArray::from_ndarray(device, &row)?;
+    let on_host = host(&row).cumsum().axis(Axis(1)).map(|sum| sum + host(&three)).eval().err();
+    let on_device = drow.cumsum().axis(Axis(1)).map(|sum| sum + &dthree).eval().err();
+    ensure!(matches!(on_host, Some(AlgoError::Shape { .. })), "{on_host:?}");
+    ensure_eq!(wide(on_host), wide(on_device));
+    // The scan's values are not there: neither are the results.
+    let axis = host(&row).cumsum().axis(Axis(5)).map(|sum| sum * 2.0).eval().err();
+    ensure!(matches!(axis, Some(AlgoError::Array(ArrayError::Axis { axis: 5, .. }))), "{axis:?}");
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Selections against the reference.
 
+use approx::abs_diff_eq;
 use gpu_algos::{
     AlgoError,
     gpu_array::{
@@ -663,6 +664,6 @@ fn complex_values_are_selected(device: &Device) -> Outcome {
         x.cumsum().axis(Axis(1)).map(|sum| sum.cast::<Complex<f32>>() * Complex::new(0.0, 1.0)).eval()?.to_ndarray()?;
     ensure_eq!(z, array![[1.0, 3.0], [3.0, 7.0]].mapv(|im| Complex::new(0.0, im)));
     let power = complex(&x, -1.0).abs().square().sum().eval()?.get()?;
-    ensure!((power - 34.0).abs() < 1e-4, "{power}");
+    ensure!(abs_diff_eq!(power, 34.0, epsilon = 1e-4), "{power}");
     Ok(())
 }

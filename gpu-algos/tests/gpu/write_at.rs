@@ -350,6 +350,8 @@ fn each_operation_is_that_of_the_definition_at_either_place(device: &Device) -> 
         };
     }
     of::<i8>(device, &[7], wrapping!(i8))?;
+    of::<u8>(device, &[2, 7], wrapping!(u8))?;
+    of::<i16>(device, &[5], wrapping!(i16))?;
     of::<u16>(device, &[3, 4], wrapping!(u16))?;
     of::<i32>(device, &[3, 4], wrapping!(i32))?;
     of::<u64>(device, &[2, 3, 4], wrapping!(u64))?;

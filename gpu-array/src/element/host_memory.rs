@@ -4,14 +4,17 @@
     reason = "an ndarray view ties its lifetime too tightly to stand in a graph: its pointer and borrow stand for it"
 )]
 
-use std::{any::Any, fmt, marker::PhantomData, sync::Arc};
+use std::{any::Any, fmt, marker::PhantomData, ptr::NonNull, sync::Arc};
 
-use ndarray::{ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder};
+use ndarray::{ArrayD, ArrayView, ArrayViewD, ArrayViewMut, Axis, Dimension, IxDyn, ShapeBuilder, StrideShape};
 
 use half::{bf16, f16};
 
-use super::{c64, c128};
-use crate::{DType, Element, layout::extent};
+use super::{Numeric, c64, c128};
+use crate::{
+    DType, Element,
+    layout::{Layout, extent},
+};
 
 /// A borrowed array: where its first element is, and how far the others are from it.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +91,84 @@ impl OwnedHost {
     pub(crate) fn view(&self) -> &HostView<'_> {
         &self.view
     }
+
+    /// [`HostView::of_bytes`] of the array.
+    pub(crate) fn of_bytes<T: Element, U: Numeric>(
+        &self,
+        layout: &Layout<impl Dimension>,
+        first: isize,
+    ) -> Option<Self> {
+        Some(Self { view: self.view.of_bytes::<T, U>(layout, first)?, _owner: self._owner.clone() })
+    }
+}
+
+impl<'a> HostView<'a> {
+    /// Elements of `U` that have the bytes of elements of `T`, which the view's are. The layout was made of one of the view's elements by
+    /// [`Layout::of_other_size`], and counts from the view's element at the offset `first`, the least of that layout. None for a view of another
+    /// type, and for elements that are not aligned.
+    pub(crate) fn of_bytes<T: Element, U: Numeric>(
+        &self,
+        layout: &Layout<impl Dimension>,
+        first: isize,
+    ) -> Option<Self> {
+        let part: HostPart<'a, T> = self.part::<T>()?.of_kept();
+        let least = part.first.wrapping_offset(first).cast::<U>();
+        if !is_aligned(least, layout) {
+            return None;
+        }
+        // SAFETY: the elements have the bytes of elements of the array, which is borrowed for 'a, they are aligned, and `U` has a value for any bytes.
+        let mut view = unsafe { ArrayView::from_shape_ptr(steps_up(layout), start(least, layout)) };
+        axes_down(layout).for_each(|axis| view.invert_axis(axis));
+        Some(U::host_view(view.into_dyn()))
+    }
+}
+
+/// The layout of a view's elements, which counts from the one with the least address, and that address.
+pub(crate) fn places_mut<T, D: Dimension>(view: &mut ArrayViewMut<'_, T, D>) -> (Layout<D>, *mut T) {
+    let least = extent(view.shape(), view.strides(), 0).map_or(0, |(least, _)| least);
+    let layout = Layout::of_parts(least.unsigned_abs(), view.shape(), view.strides());
+    (layout, view.as_mut_ptr().wrapping_offset(least))
+}
+
+/// The elements of `U` to which a layout leads that counts from `least`.
+///
+/// # Safety
+/// The layout leads to each element once, all aligned and in memory that nobody else uses for `'v`; `U` has a value for the bytes of each, and whoever
+/// owns the memory has one for the bytes of each `U`.
+pub(crate) unsafe fn view_mut_of<'v, U, E: Dimension>(least: *mut U, layout: &Layout<E>) -> ArrayViewMut<'v, U, E> {
+    let start = start(least.cast_const(), layout).cast_mut();
+    // SAFETY: the caller promises that the elements are there and the view's alone. Steps are up from the least of them.
+    let mut view = unsafe { ArrayViewMut::from_shape_ptr(steps_up(layout), start) };
+    axes_down(layout).for_each(|axis| view.invert_axis(axis));
+    view
+}
+
+/// Whether the elements of a layout that counts from `least` are aligned, which is so if one of them is.
+pub(crate) fn is_aligned<U, E: Dimension>(least: *const U, layout: &Layout<E>) -> bool {
+    start(least, layout).is_aligned()
+}
+
+/// The least address of an element of a layout that counts from `least`.
+fn start<U, E: Dimension>(least: *const U, layout: &Layout<E>) -> *const U {
+    if layout.is_empty() {
+        return NonNull::<U>::dangling().as_ptr().cast_const();
+    }
+    least.wrapping_add(layout.span().start)
+}
+
+/// Lengths and strides, as they are from the least address on.
+fn steps_up<E: Dimension>(layout: &Layout<E>) -> StrideShape<E> {
+    let mut steps = layout.dim().clone();
+    for (step, stride) in steps.slice_mut().iter_mut().zip(layout.strides()) {
+        *step = stride.unsigned_abs();
+    }
+    layout.dim().clone().strides(steps)
+}
+
+/// The axes along which addresses fall.
+fn axes_down<E: Dimension>(layout: &Layout<E>) -> impl Iterator<Item = Axis> {
+    let axes = layout.shape().iter().zip(layout.strides()).enumerate();
+    axes.filter(|(_, (len, stride))| **stride < 0 && **len > 1).map(|(axis, _)| Axis(axis))
 }
 
 impl fmt::Debug for OwnedHost {

@@ -16,7 +16,7 @@ use num_complex::Complex;
 use crate::DType;
 
 pub(crate) use self::half::{Half, ToOdd};
-pub(crate) use host_memory::{HostPart, HostSliceMut, HostView, OwnedHost};
+pub(crate) use host_memory::{HostPart, HostSliceMut, HostView, OwnedHost, is_aligned, places_mut, view_mut_of};
 pub use numeric::{ComplexNumber, Inexact, Number, Numeric};
 pub use promotion::{Promote, promote};
 

@@ -93,8 +93,8 @@ pub struct DLManagedTensorVersioned {
 }
 
 impl DType {
-    /// The type as DLPack has it.
-    fn dlpack(self) -> DLDataType {
+    /// The type as DLPack has it, one value each.
+    pub const fn dlpack(self) -> DLDataType {
         let code = match self {
             Self::I8 | Self::I16 | Self::I32 | Self::I64 => 0,
             Self::U8 | Self::U16 | Self::U32 | Self::U64 => 1,
@@ -104,6 +104,17 @@ impl DType {
             Self::Bool => 6,
         };
         DLDataType { code, bits: (8 * self.bytes()) as u8, lanes: 1 }
+    }
+
+    /// The type that DLPack has as that; None for one that no array here has, such as the floats of 8 bits, and for vectors.
+    ///
+    /// ```
+    /// use gpu_array::{DType, exchange::DLDataType};
+    /// assert_eq!(DType::from_dlpack(DLDataType { code: 4, bits: 16, lanes: 1 }), Some(DType::BF16));
+    /// assert_eq!(DType::from_dlpack(DLDataType { code: 2, bits: 32, lanes: 4 }), None);
+    /// ```
+    pub fn from_dlpack(dtype: DLDataType) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.dlpack() == dtype)
     }
 }
 

@@ -56,6 +56,19 @@ impl DType {
     }
 }
 
+impl DType {
+    /// The type that NumPy's array interface writes so, in this machine's byte order; None for one that no array here has.
+    ///
+    /// ```
+    /// use gpu_array::DType;
+    /// assert_eq!(DType::from_typestr("<c8"), Some(DType::C64));
+    /// assert_eq!(DType::from_typestr(">f4"), None);
+    /// ```
+    pub fn from_typestr(typestr: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.typestr() == typestr)
+    }
+}
+
 impl<'a, T: Element, D: Dimension> GpuView<'a, T, D> {
     /// The facts of the view as CUDA's array interface names them, to read: for CuPy and numba in one process. PyTorch takes no read-only memory by
     /// this interface; [`GpuViewMut::cuda_array_interface`] is for it.

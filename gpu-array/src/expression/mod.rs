@@ -40,6 +40,7 @@
 //! ```
 //! Such a function is also the counterpart of `@cupy.fuse`: nothing is computed before `eval`, and then in one kernel. A closure that is called with
 //! several expressions needs its types, `|d: &Expr<'_, f64, Ix1>| …`; a function is plainer. Reductions of either place ask for `Reduces` of `gpu-algos`.
+//! A function that writes takes an [`ArrayMut`] or a [`Backend`]'s array, and [`PartsMut`] has the parts of it to write.
 //!
 //! # Determinism
 //! Everything has the same bits on the CPU, on every GPU and on the emulated device, but for which NaN it is, and for the mathematical functions,
@@ -85,9 +86,9 @@ pub use graph::{
 pub use resolve::Ready;
 pub(crate) use syntax::as_i64;
 pub use syntax::{
-    ArrayMut, Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, Precompile, Rhs,
-    Values, arange, complex, constant, deferred, diag, diff, diff_n, eval_all, eye, eye_of, flip, gather, host,
-    host_owned, index, indices_as_i64, linspace, linspace_without_end, outer, pad, precompile, promoted,
+    ArrayMut, Backend, Expr, Gpu, Host, IntoExpr, IntoOperand, Operand, Operation, Outside, OwnedRhs, PartsMut,
+    Precompile, Rhs, Values, arange, complex, constant, deferred, diag, diff, diff_n, eval_all, eye, eye_of, flip,
+    gather, host, host_owned, index, indices_as_i64, linspace, linspace_without_end, outer, pad, precompile, promoted,
     ravel_multi_index, repeat, roll, source, take, take_along_axis, take_axis, tile, tril, triu, unravel_index, where_,
 };
 pub(crate) use syntax::{INTERNAL, Internal};

@@ -21,7 +21,8 @@ pub(crate) use shapes::{broadcast, broadcast_strides, dense_strides, extent};
 /// the buffer. Each layout that is made here keeps to this: the product of the lengths that are not 0 fits an `isize`; no offset of an element, and
 /// no offset on the way to one, leaves the buffer that the first layout was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout<D> {
+#[doc(hidden)]
+pub struct Layout<D> {
     dim: D,
     /// Signed numbers in a type of unsigned ones, as ndarray has them.
     strides: D,

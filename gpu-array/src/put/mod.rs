@@ -92,14 +92,30 @@ impl<T: Element, D: Dimension> GpuViewMut<'_, T, D> {
     }
 }
 
-/// `target[indices[k]] = operation(target[indices[k]], values[k])` for each k, for integers of 32 and 64 bits: the loop behind `add_at` and its like of
-/// other crates.
+impl PutOperation {
+    /// Whether [`put_combine`] has a kernel for the elements of a target: integers.
+    ///
+    /// Elements of 8 bits are combined in pairs of neighbouring bytes. There is no kernel where the pair of one may lie outside the buffer: at the end of
+    /// a buffer with an odd number of bytes.
+    pub fn takes<T: Element, D: Dimension>(self, target: &GpuViewMut<'_, T, D>) -> bool {
+        let pairs_lie_within = || {
+            let (data, layout) = (target.data(), target.layout());
+            let ends_within = data.len().is_multiple_of(2) || layout.span().end < data.len();
+            // A target of too many axes is copied to a buffer of its own.
+            let is_copied = joined_axes(layout).0.len() > MAX_AXES;
+            data.as_raw().is_multiple_of(2) && ends_within && (!is_copied || layout.len().is_multiple_of(2))
+        };
+        self.combined_as(T::DTYPE).is_some() && (T::DTYPE.bytes() > 1 || pairs_lie_within())
+    }
+}
+
+/// `target[indices[k]] = operation(target[indices[k]], values[k])` for each k, for integers: the loop behind `add_at` and its like of other crates.
 ///
 /// # Determinism
 /// Sums, minima and maxima of integers do not depend on their order.
 ///
 /// # Errors
-/// Those of [`GpuArray::put`]; `Operation` for another element type.
+/// Those of [`GpuArray::put`]; `Operation` for elements that [`PutOperation::takes`] does not take.
 pub fn put_combine<'a, T: Element, D: Dimension, I, V>(
     op: &'static str,
     operation: PutOperation,
@@ -111,8 +127,8 @@ where
     I: IntoExpr<'a, Elem: Integer, Backend = Gpu>,
     V: Rhs<'a, T, I::Dim, Gpu, Promoted = T>,
 {
-    let unknown = ArrayError::Operation { name: op, dtype: T::DTYPE };
-    let dtype = operation.combined_as(T::DTYPE).ok_or(unknown)?;
+    let dtype = operation.combined_as(T::DTYPE).filter(|_| operation.takes(target));
+    let dtype = dtype.ok_or(ArrayError::Operation { name: op, dtype: T::DTYPE })?;
     write_at(op, target, indices, values, [PutKernel::Check, PutKernel::Combine(operation, dtype)])
 }
 

@@ -14,7 +14,7 @@ pub(super) enum PutKernel {
     Check,
     /// Writes elements of so many bytes.
     Write(usize),
-    /// Combines integers of 32 or 64 bits with the values.
+    /// Combines integers with the values.
     Combine(PutOperation, DType),
 }
 
@@ -57,19 +57,19 @@ impl PutOperation {
     /// The element types that a kernel combines. Sums of signed integers are those of unsigned ones.
     pub(super) fn dtypes(self) -> &'static [DType] {
         match self {
-            Self::Sum => &[DType::U32, DType::U64],
-            Self::Minimum | Self::Maximum => &[DType::I32, DType::U32, DType::I64, DType::U64],
+            Self::Sum => &[DType::U8, DType::U16, DType::U32, DType::U64],
+            Self::Minimum | Self::Maximum => {
+                use DType::{I8, I16, I32, I64, U8, U16, U32, U64};
+                &[I8, U8, I16, U16, I32, U32, I64, U64]
+            }
         }
-    }
-
-    /// Whether there is a kernel for integers of a type.
-    pub fn takes(self, dtype: DType) -> bool {
-        self.combined_as(dtype).is_some()
     }
 
     /// The type as which a kernel combines integers of a type; None where no kernel does.
     pub(super) fn combined_as(self, dtype: DType) -> Option<DType> {
         let same_bits = match dtype {
+            DType::I8 if self == Self::Sum => DType::U8,
+            DType::I16 if self == Self::Sum => DType::U16,
             DType::I32 if self == Self::Sum => DType::U32,
             DType::I64 if self == Self::Sum => DType::U64,
             other => other,
@@ -92,8 +92,12 @@ impl PutPolicy {
             PutKernel::Write(16) => format!("put_write<gpu::array::PutPair, {MAX_AXES}, {threads}>"),
             PutKernel::Write(bytes) => format!("put_write<uint{}_t, {MAX_AXES}, {threads}>", 8 * bytes),
             PutKernel::Combine(operation, dtype) => {
-                // The types of the atomic functions.
+                // The types of the atomic functions, which elements of 8 and 16 bits do without.
                 let element = match dtype {
+                    DType::I8 => "int8_t",
+                    DType::U8 => "uint8_t",
+                    DType::I16 => "int16_t",
+                    DType::U16 => "uint16_t",
                     DType::I32 => "int",
                     DType::U32 => "unsigned int",
                     DType::I64 => "long long",

@@ -85,6 +85,7 @@ fn even_steps_end_where_they_should(device: &Device) -> Outcome {
     told(huge, &format!("an array of shape [{}] has more elements than can be addressed", usize::MAX))
 }
 
+#[expect(unsafe_code, reason = "memory that is written next")]
 fn new_arrays_are_like_others(device: &Device) -> Outcome {
     let side = Stream::new(device)?;
     let h = Array3::from_shape_fn((2, 3, 4), |(i, j, k)| (i * 100 + j * 10 + k) as i32);
@@ -98,8 +99,15 @@ fn new_arrays_are_like_others(device: &Device) -> Outcome {
     let mut y = x.try_clone()?;
     ensure_eq!(y.slice_mut(s![0, .., ..])?.full_like(-3)?.to_ndarray()?, Array2::from_elem((3, 4), -3));
     ensure_eq!(x.gt(50).eval()?.full_like(true)?.to_ndarray()?, Array3::from_elem((2, 3, 4), true));
+    // SAFETY: `assign` writes all of it.
+    let mut empty = unsafe { x.t().empty_like()? };
+    ensure_eq!((empty.shape(), empty.strides(), empty.stream()), (&[4, 3, 2][..], &[1, 4, 12][..], &side));
+    empty.assign(x.t())?;
+    ensure!(empty.to_ndarray()? == h.t());
     let huge = x.slice(s![0, 0, ..1])?.broadcast((1 << 40, 1 << 20))?;
     ensure!(huge.zeros_like().is_err() && huge.full_like(1).is_err());
+    // SAFETY: there is no such array.
+    ensure!(unsafe { huge.empty_like() }.is_err());
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Functions that are generic over the place: parts, joins and writes give the same on a device and on the host, and what ndarray gives.
 
 use gpu_array::{
-    ArrayError, ArrayMut, GpuArray, Result, concatenate,
+    ArrayError, ArrayMut, Complex, GpuArray, Numeric, Result, concatenate,
     expression::{Backend, Expr, Gpu, Host, host, promoted, roll},
     hstack, meshgrid, stack, vstack,
 };
@@ -17,6 +17,9 @@ pub const TESTS: &[Test<Device>] = tests![
     writes_to_every_layout_are_those_of_the_definition,
     parts_of_values_are_told,
     writes_that_cannot_be_done_leave_the_array_as_it_is,
+    parts_of_every_layout_are_written_at_either_place,
+    parts_that_are_none_have_one_error_at_either_place,
+    bytes_are_read_and_written_at_either_place,
 ];
 
 fn into_dyn<'a, P: Backend>(x: Expr<'a, i32, Ix3, P>) -> Expr<'a, i32, IxDyn, P> {
@@ -344,5 +347,156 @@ fn writes_that_cannot_be_done_leave_the_array_as_it_is(_: &Device) -> Outcome {
         errors[3]
     );
     ensure_eq!(x, before);
+    Ok(())
+}
+
+/// Code for either place writes to parts of arrays: the trait is in scope here alone, where ndarray's own methods are not called.
+mod parts_mut {
+    use gpu_array::{ArrayError, ArrayMut, Numeric, PartsMut, Result, expression::Backend};
+    use ndarray::{Axis, IxDyn, s};
+
+    /// A write to each kind of part, one after the other; each sees those before it. The array has three axes.
+    pub(super) fn write<P: Backend>(x: &mut impl ArrayMut<i32, IxDyn, Backend = P>) -> Result<()> {
+        x.slice_mut(s![1.., ..;-1, ..;2])?.update(|part| part * 2 + 1)?;
+        x.t_mut()?.index_axis_mut(Axis(0), 1)?.fill(-3)?;
+        x.permuted_axes_mut(IxDyn(&[2, 0, 1]))?.slice_mut(s![-1, .., 0])?.update(|part| part + 100)?;
+        x.swap_axes_mut(Axis(0), Axis(2))?.diagonal_of_mut(1, Axis(1), Axis(2))?.fill(7)?;
+        x.invert_axis_mut(Axis(1))?.slice_mut(s![.., 0, 0])?.fill(8)?;
+        x.insert_axis_mut(Axis(1))?.squeeze_mut()?.diagonal_mut()?.update(|part| part * 1000)?;
+        {
+            let (mut before, mut after) = x.split_at_mut(Axis(2), 3)?;
+            before
+                .slice_mut(s![0, 0, ..])?
+                .assign_value(after.as_expr().index_axis(Axis(2), 0)?.index_axis(Axis(1), 0)?)?;
+            after.update(|part| -part)?;
+        }
+        x.slice_mut(s![..0, .., ..])?.fill(55)?;
+        // Some layouts cannot have another shape without a copy; the array stays as it is then.
+        match x.reshape_mut((9, 4)) {
+            Ok(mut flat) => flat.index_axis_mut(Axis(0), 4)?.fill(9),
+            Err(ArrayError::ReshapeNeedsCopy { .. }) => Ok(()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The errors of parts that an array of three axes of lengths 3, 3, 4 does not have.
+    pub(super) fn errors<P: Backend>(x: &mut impl ArrayMut<i32, IxDyn, Backend = P>) -> Vec<Option<ArrayError>> {
+        vec![
+            x.slice_mut(s![3, .., ..]).err(),
+            x.slice_mut(s![.., .., 2..9]).err(),
+            x.permuted_axes_mut(IxDyn(&[0, 0, 1])).err(),
+            x.swap_axes_mut(Axis(0), Axis(3)).err(),
+            x.invert_axis_mut(Axis(4)).err(),
+            x.reshape_mut((5, 7)).err(),
+            x.insert_axis_mut(Axis(5)).err(),
+            x.index_axis_mut(Axis(1), 3).err(),
+            x.diagonal_of_mut(0, Axis(1), Axis(1)).err(),
+            x.split_at_mut(Axis(2), 5).err(),
+            x.view_as_mut::<f64>().and_then(|mut x| x.index_axis_mut(Axis(2), 2).map(drop)).err(),
+        ]
+    }
+
+    /// Writes a value to the first element of `U` in each row.
+    pub(super) fn write_bytes<T: Numeric, U: Numeric, P: Backend>(
+        x: &mut impl ArrayMut<T, IxDyn, Backend = P>,
+        value: U,
+    ) -> Result<()> {
+        let mut bytes = x.view_as_mut::<U>()?;
+        let last = Axis(bytes.as_expr().shape()?.len() - 1);
+        bytes.index_axis_mut(last, 0)?.fill(value)
+    }
+}
+
+fn parts_of_every_layout_are_written_at_either_place(device: &Device) -> Outcome {
+    let shape = [3, 3, 4];
+    let mut seen = 0;
+    for (name, layout) in Layout::each(&shape) {
+        let base = numbered(&layout.base);
+        if layout.of_host(base.view()).shape() != shape || layout.broadcast().is_some() {
+            continue;
+        }
+        seen += 1;
+        let (mut on_host, mut want) = (base.clone(), base.clone());
+        parts_mut::write(&mut layout.of_host_mut(on_host.view_mut()))?;
+        let mut x = GpuArray::from_ndarray(device, &base)?;
+        let mut permuted = x.permuted_axes_mut(IxDyn(&layout.axes()))?;
+        parts_mut::write(&mut permuted.slice_mut(&layout.slices()[..])?)?;
+        ensure!(x.to_ndarray()? == on_host, "{name}: {} and {on_host}", x.to_ndarray()?);
+        // The same by ndarray.
+        let mut view = layout.of_host_mut(want.view_mut());
+        view.slice_mut(s![1.., ..;-1, ..;2]).mapv_inplace(|x| x * 2 + 1);
+        view.index_axis_mut(Axis(2), 1).fill(-3);
+        view.slice_mut(s![.., 0, -1]).mapv_inplace(|x| x + 100);
+        (0..4).flat_map(|a| (0..2).map(move |b| [b + 1, b, a])).for_each(|at| view[&at[..]] = 7);
+        view.slice_mut(s![.., -1, 0]).fill(8);
+        (0..3).for_each(|i| view[[i, i, i]] *= 1000);
+        (0..3).for_each(|i| view[[0, 0, i]] = view[[i, 0, 3]]);
+        view.slice_mut(s![.., .., 3..]).mapv_inplace(|x| -x);
+        let had_rows = view.view().into_shape_with_order((9, 4)).is_ok() || view.is_standard_layout();
+        let place = |i: usize| [i / 12, i / 4 % 3, i % 4];
+        let ninth = (16..20).map(place).all(|at| layout.of_host(on_host.view())[&at[..]] == 9);
+        ensure!(ninth || !had_rows, "{name}");
+        if ninth {
+            (16..20).map(place).for_each(|at| view[&at[..]] = 9);
+        }
+        ensure!(on_host == want, "{name}: {on_host} and {want}");
+    }
+    ensure!(seen > 5, "{seen} layouts");
+    Ok(())
+}
+
+fn parts_that_are_none_have_one_error_at_either_place(device: &Device) -> Outcome {
+    let before = numbered(&[3, 3, 4]);
+    let (mut on_host, mut on_device) = (before.clone(), GpuArray::from_ndarray(device, &before)?);
+    let (of_host, of_device) = (parts_mut::errors(&mut on_host), parts_mut::errors(&mut on_device));
+    ensure!(of_host.iter().all(Option::is_some), "{of_host:?}");
+    ensure_eq!(format!("{of_host:?}"), format!("{of_device:?}"));
+    ensure_eq!((&on_host, &on_device.to_ndarray()?), (&before, &before));
+    // The last axis of a transpose has gaps between its elements.
+    let refused = [host(&on_host).t().view_as::<i64>().err(), on_device.t().view_as::<i64>().err()];
+    ensure!(refused.iter().all(|error| matches!(error, Some(ArrayError::ViewAs { .. }))), "{refused:?}");
+    let value = [(host(&on_host) * 2).view_as::<i64>().err(), (&on_device * 2).view_as::<i64>().err()];
+    ensure!(value.iter().all(|error| matches!(error, Some(ArrayError::NotAnArray { .. }))), "{value:?}");
+    Ok(())
+}
+
+fn bytes_are_read_and_written_at_either_place(device: &Device) -> Outcome {
+    fn of<T: Numeric, U: Numeric>(device: &Device, base: &ArrayD<T>, value: U) -> Outcome {
+        fn read<T: Numeric, U: Numeric, P: Backend>(x: &Expr<'_, T, IxDyn, P>) -> Result<P::Owned<U, IxDyn>> {
+            x.view_as::<U>()?.eval()
+        }
+        let case = format!("{} as {}", T::DTYPE, U::DTYPE);
+        let x = GpuArray::from_ndarray(device, base)?;
+        // Whole, and rows backwards without the first, as borrowed and as owned arrays.
+        let rows = |x: &ArrayD<T>| x.slice(s![1..;-1, ..]).into_dyn().to_owned();
+        let want = [x.view_as::<U>()?.to_ndarray()?, x.slice(s![1..;-1, ..])?.view_as::<U>()?.to_ndarray()?.into_dyn()];
+        let part = base.slice(s![1..;-1, ..]).into_dyn();
+        ensure!(read::<T, U, Host>(&host(base))? == want[0], "{case}");
+        ensure!(read::<T, U, Host>(&host(part))? == want[1], "{case}");
+        ensure!(read::<T, U, Host>(&Host::owned_expr(rows(base)))? == want[1], "{case}");
+        let part = Gpu::expr(&x).slice(s![1..;-1, ..])?.into_dyn();
+        ensure!(read::<T, U, Gpu>(&part)?.to_ndarray()? == want[1], "{case}");
+        ensure!(read::<T, U, Gpu>(&Gpu::owned_expr(x.try_clone()?))?.to_ndarray()? == want[0], "{case}");
+        let (mut on_host, mut on_device) = (base.clone(), x);
+        parts_mut::write_bytes::<T, U, _>(&mut on_host, value)?;
+        parts_mut::write_bytes::<T, U, _>(&mut on_device, value)?;
+        ensure!(on_host != *base && on_device.to_ndarray()? == on_host, "{case}: {on_host}");
+        let mut part = on_host.slice_mut(s![1..;-1, ..]).into_dyn();
+        parts_mut::write_bytes::<T, U, _>(&mut part, value)?;
+        let none = base.slice(s![..0, ..]).into_dyn();
+        ensure_eq!(host(none).view_as::<U>()?.eval()?.len(), 0);
+        Ok(())
+    }
+    let wide = ArrayD::from_shape_fn(IxDyn(&[3, 4]), |at| (at[0] * 4 + at[1] + 1) as f64 * 1.1);
+    of(device, &wide, 3u8)?;
+    of(device, &wide, 5i64)?;
+    of(device, &wide, Complex::new(1.0f32, 2.0))?;
+    of(device, &wide.mapv(|x| x as u16), 1.5f32)?;
+    of(device, &wide.mapv(|x| Complex::new(x as f32, 0.0)), 9u16)?;
+    // Bytes behind an odd address are no numbers of two, and are told as such.
+    let bytes = Array1::from_iter(0..9u8);
+    let odd = usize::from(bytes.as_ptr().addr() % 2 == 0);
+    let error = host(bytes.slice(s![odd..odd + 8])).view_as::<u16>().err();
+    ensure!(matches!(error, Some(ArrayError::ViewAs { why: "its first element is not aligned", .. })), "{error:?}");
     Ok(())
 }

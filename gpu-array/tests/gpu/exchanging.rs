@@ -14,11 +14,12 @@ use std::{
 };
 
 use gpu_array::{
-    ArrayError, Complex, DType, GpuArray, GpuView,
+    ArrayError, Complex, DType, Element, GpuArray, GpuView, bf16,
     exchange::{
         DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor, DlPack,
         DlPackUnversioned, FLAG_READ_ONLY, ForeignArray,
     },
+    f16,
 };
 use gpu_driver::{Device, DeviceVec, LaunchConfig, Stream, emulated::Emulated};
 use ndarray::{Array2, Array3, Ix1, Ix2, Ix3, ShapeBuilder, array, s};
@@ -26,6 +27,7 @@ use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
     an_array_goes_out_and_comes_back,
+    every_type_goes_out_and_comes_back,
     the_deleter_is_called_once_by_the_last_owner,
     tensors_of_any_strides_come_in,
     wrong_tensors_are_refused_and_deleted,
@@ -213,6 +215,70 @@ impl Theirs {
         // SAFETY: a valid tensor, given up here.
         unsafe { DlPackUnversioned::from_raw(Box::into_raw(Box::new(managed))) }.expect("not null")
     }
+}
+
+/// An array of each type goes out as what `dlpack.h` and the array interface call it, in both forms of DLPack, comes back as it was, and is no other
+/// type's.
+fn every_type_goes_out_and_comes_back(device: &Device) -> Outcome {
+    fn of<T: Element>(device: &Device, values: [T; 3], (code, bits): (u8, u8), typestr: &str) -> Outcome {
+        let (dtype, case) = (DLDataType { code, bits, lanes: 1 }, T::DTYPE);
+        ensure_eq!((DType::from_dlpack(dtype), DType::from_typestr(typestr)), (Some(case), Some(case)));
+        let host = ndarray::Array1::from(values.to_vec());
+        let x = GpuArray::from_ndarray(device, &host)?;
+        let stream = x.stream().clone();
+        ensure_eq!(x.view().cuda_array_interface()?.typestr, typestr);
+        let back = x.slice(s![..;-2])?;
+        let strides = back.cuda_array_interface()?.strides;
+        ensure!(strides == Some(vec![-2 * i64::from(bits / 8) as isize]), "{case}: {strides:?}");
+        let tensor = x.try_clone()?.into_dlpack()?;
+        ensure_eq!(tensor.tensor().dtype, dtype);
+        // SAFETY: the array is ready on its own stream, and nobody else has it.
+        let mut got = unsafe { ForeignArray::<T, Ix1>::from_dlpack(&stream, tensor)? };
+        ensure!(got.view().to_ndarray()? == host, "{case}");
+        got.view_mut()?.assign(x.slice(s![..;-1])?)?;
+        ensure!(got.view().to_ndarray()? == host.slice(s![..;-1]), "{case}");
+        let tensor = x.try_clone()?.into_dlpack_unversioned()?;
+        ensure_eq!(tensor.tensor().dtype, dtype);
+        // SAFETY: as above.
+        let got = unsafe { ForeignArray::<T, Ix1>::from_dlpack_unversioned(&stream, tensor)? };
+        ensure!(got.view().to_ndarray()? == host, "{case}");
+        refused::<T, i8>(&x, &stream)?;
+        refused::<T, u16>(&x, &stream)?;
+        refused::<T, f16>(&x, &stream)?;
+        refused::<T, f32>(&x, &stream)?;
+        refused::<T, Complex<f32>>(&x, &stream)?;
+        refused::<T, bool>(&x, &stream)
+    }
+    fn refused<T: Element, U: Element>(x: &GpuArray<T, Ix1>, stream: &Stream) -> Outcome {
+        // SAFETY: as above.
+        let got = unsafe { ForeignArray::<U, Ix1>::from_dlpack(stream, x.try_clone()?.into_dlpack()?) };
+        ensure!(got.is_ok() == (T::DTYPE == U::DTYPE), "{} as {}", T::DTYPE, U::DTYPE);
+        Ok(())
+    }
+    of(device, [true, false, false], (6, 8), "|b1")?;
+    of(device, [i8::MIN, 0, i8::MAX], (0, 8), "|i1")?;
+    of(device, [i16::MIN, 0, i16::MAX], (0, 16), "<i2")?;
+    of(device, [i32::MIN, 0, i32::MAX], (0, 32), "<i4")?;
+    of(device, [i64::MIN, 0, i64::MAX], (0, 64), "<i8")?;
+    of(device, [0, 1, u8::MAX], (1, 8), "|u1")?;
+    of(device, [0, 1, u16::MAX], (1, 16), "<u2")?;
+    of(device, [0, 1, u32::MAX], (1, 32), "<u4")?;
+    of(device, [0, 1, u64::MAX], (1, 64), "<u8")?;
+    of(device, [f16::MAX, f16::NEG_ONE, f16::INFINITY], (2, 16), "<f2")?;
+    of(device, [bf16::MAX, bf16::NEG_ONE, bf16::INFINITY], (4, 16), "<V2")?;
+    of(device, [f32::MAX, -1.0, f32::INFINITY], (2, 32), "<f4")?;
+    of(device, [f64::MAX, -1.0, f64::INFINITY], (2, 64), "<f8")?;
+    of(device, [Complex::new(1.0f32, -2.0), Complex::new(0.0, 3.0), Complex::new(0.5, 0.0)], (5, 64), "<c8")?;
+    of(device, [Complex::new(1.0f64, -2.0), Complex::new(0.0, 3.0), Complex::new(0.5, 0.0)], (5, 128), "<c16")?;
+    // Those were all, and nothing else is a type: floats of 8 bits, vectors, handles.
+    ensure_eq!(DType::ALL.len(), 15);
+    for (code, bits, lanes) in [(2, 8, 1), (7, 8, 1), (2, 32, 2), (3, 64, 1), (4, 32, 1), (5, 32, 1), (6, 1, 1)] {
+        ensure_eq!(DType::from_dlpack(DLDataType { code, bits, lanes }), None);
+    }
+    for typestr in ["|f4", ">f4", "<f", "", "<b1", "|V2", "<c4"] {
+        ensure_eq!(DType::from_typestr(typestr), None);
+    }
+    Ok(())
 }
 
 fn the_deleter_is_called_once_by_the_last_owner(device: &Device) -> Outcome {

@@ -135,6 +135,19 @@ static OPERATIONS: &[Operation<Call>] = &[
         sweep: |call| makes(call, |device| GpuArray::zeros(device, (2, 3)), Array2::zeros((2, 3))),
     },
     Operation {
+        name: "GpuArray::empty",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            let make = |device: &Device| {
+                // SAFETY: all of it is written next.
+                let mut empty = unsafe { GpuArray::empty(device, (2, 3))? };
+                empty.fill(7)?;
+                Ok(empty)
+            };
+            makes(call, make, Array2::from_elem((2, 3), 7))
+        },
+    },
+    Operation {
         name: "GpuArray::full",
         makes: &[(Allocation, 1)],
         sweep: |call| makes(call, |device| GpuArray::full(device, (2, 3), 7), Array2::from_elem((2, 3), 7)),
@@ -193,6 +206,22 @@ static OPERATIONS: &[Operation<Call>] = &[
                 host(),
                 |got| {
                     ensure_eq!(got.to_ndarray()?, Array2::zeros((2, 3)));
+                    Ok(())
+                },
+            )
+        },
+    },
+    Operation {
+        name: "any::empty_like",
+        makes: &[(Allocation, 1)],
+        sweep: |call| {
+            works(
+                call,
+                // SAFETY: it is not read.
+                |array| unsafe { array.empty_like() },
+                host(),
+                |got| {
+                    ensure_eq!(got.shape(), [2, 3]);
                     Ok(())
                 },
             )
@@ -708,6 +737,7 @@ const OTHERS: &[&str] = &[
     "Expr::lower_with",
     "Expr::shape",
     "Expr::slice",
+    "Expr::view_as",
     "Expr::permuted_axes",
     "Expr::swap_axes",
     "Expr::invert_axis",
@@ -825,6 +855,7 @@ pub fn no_fallible_function_is_forgotten(_: &()) -> Outcome {
         include_str!("../../src/warm.rs"),
         include_str!("../../src/layout/mod.rs"),
         include_str!("../../src/meshgrid.rs"),
+        include_str!("../../src/methods/like.rs"),
         include_str!("../../src/methods/read.rs"),
         include_str!("../../src/methods/write.rs"),
         include_str!("../../src/pinned.rs"),

@@ -7,12 +7,9 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use gpu_array::{
-    ArrayError, Complex, GpuArray, GpuArray1, GpuArray2, NpyElement, bf16, f16,
-    ndarray_npy::{NpzReader, NpzWriter},
-};
+use gpu_array::{ArrayError, Complex, GpuArray, GpuArray1, GpuArray2, NpyElement, NpzReader, NpzWriter, bf16, f16};
 use gpu_driver::Device;
-use ndarray::{Array2, ShapeBuilder, array, s};
+use ndarray::{Array2, Ix1, Ix2, ShapeBuilder, array, s};
 use testkit::{Outcome, Test, ensure, ensure_eq, tests};
 
 use crate::complex_numpy::{python, told};
@@ -21,10 +18,11 @@ pub const TESTS: &[Test<Device>] = tests![
     files_of_numpys_come_back,
     files_of_16_bits_come_back,
     archives_come_back,
+    broken_archives_are_told,
     arrays_are_nearly_equal,
     arrays_and_views_are_compared_at_either_place,
 ];
-pub const WITH_NUMPY: &[Test<Device>] = tests![files_of_16_bits_are_numpys];
+pub const WITH_NUMPY: &[Test<Device>] = tests![files_of_16_bits_are_numpys, archives_are_numpys];
 
 /// A file that goes at the end.
 struct Scratch(PathBuf);
@@ -166,16 +164,233 @@ fn files_of_16_bits_are_numpys(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// The text of an error about a file.
+fn reason_of<T>(result: gpu_array::Result<T>, file: &Scratch) -> Result<String, Box<dyn std::error::Error>> {
+    match result {
+        Err(ArrayError::File { path, source }) if path == file.0 => Ok(source.to_string()),
+        Err(other) => Err(other.into()),
+        Ok(_) => Err("no error".into()),
+    }
+}
+
 fn archives_come_back(device: &Device) -> Outcome {
-    let archive = Scratch::new("archive.npz");
-    let x = GpuArray::from_ndarray(device, &array![[1.0f32, 2.0], [3.0, 4.0]])?;
-    let mut writer = NpzWriter::new(fs::File::create(&archive.0)?);
-    writer.add_array("x", &x.to_ndarray()?)?;
-    writer.add_array("twice", &(&x * 2.0).eval()?.to_ndarray()?)?;
-    writer.finish()?;
-    let mut reader = NpzReader::new(fs::File::open(&archive.0)?)?;
-    let twice: Array2<f32> = reader.by_name("twice")?;
-    ensure_eq!(GpuArray::from_ndarray(device, &twice)?.to_ndarray()?, x.to_ndarray()? * 2.0);
+    let x = array![[1.0f32, 2.0, -0.5], [3.0, 4.0, f32::INFINITY]];
+    let (halves, bits) = (x.mapv(bf16::from_f32), x.mapv(|x| x > 1.5));
+    for compressed in [false, true] {
+        let file = Scratch::new("archive.npz");
+        let mut archive = if compressed { NpzWriter::create_compressed(&file.0)? } else { NpzWriter::create(&file.0)? };
+        let on_device = GpuArray::from_ndarray(device, &x)?;
+        archive.write("x", &on_device)?;
+        archive.write("turned", &on_device.t().to_owned()?)?;
+        archive.write_ndarray("halves", &halves.t())?;
+        archive.write("bits", &GpuArray::from_ndarray(device, &bits)?)?;
+        archive.write_ndarray("none", &Array2::<i64>::zeros((0, 3)))?;
+        archive.write_ndarray("long", &Array2::<u8>::zeros((100, 1000)))?;
+        archive.finish()?;
+        let mut archive = NpzReader::open(&file.0)?;
+        let mut names = archive.names();
+        names.sort();
+        ensure_eq!(names, ["bits", "halves", "long", "none", "turned", "x"]);
+        ensure_eq!(archive.read::<f32, Ix2>(device, "x")?.to_ndarray()?, x);
+        let turned = archive.read::<f32, Ix2>(device, "turned")?;
+        ensure_eq!((turned.strides(), turned.to_ndarray()?), (&[1, 3][..], x.t().to_owned()));
+        ensure_eq!(archive.read_ndarray::<bf16, Ix2>("halves")?, halves.t());
+        ensure_eq!(archive.read_ndarray::<bool, Ix2>("bits")?, bits);
+        ensure_eq!(archive.read::<i64, Ix2>(device, "none")?.to_ndarray()?.dim(), (0, 3));
+        // NumPy takes the name of the entry too.
+        ensure_eq!(archive.read_ndarray::<u8, Ix2>("long.npy")?.dim(), (100, 1000));
+        ensure_eq!(archive.read_ndarray::<u8, Ix2>("long")?.dim(), (100, 1000));
+        ensure!((fs::metadata(&file.0)?.len() < 10_000) == compressed);
+        let reason = reason_of(archive.read_ndarray::<f32, Ix2>("y"), &file)?;
+        ensure!(reason.contains("no array `y`") && reason.contains("turned"), "{reason}");
+        let reason = reason_of(archive.read_ndarray::<u8, Ix2>("x"), &file)?;
+        ensure!(reason.contains("<f4"), "{reason}");
+        let reason = reason_of(archive.read_ndarray::<i32, Ix2>("x"), &file)?;
+        ensure!(reason.contains("<f4"), "{reason}");
+        reason_of(archive.read_ndarray::<f32, Ix1>("x"), &file)?;
+    }
+    let file = Scratch::new("twice.npz");
+    let mut archive = NpzWriter::create(&file.0)?;
+    archive.write_ndarray("x", &x)?;
+    reason_of(archive.write_ndarray("x", &x), &file)?;
+    let nowhere = Scratch::new("no folder/x.npz");
+    reason_of(NpzWriter::create(&nowhere.0), &nowhere)?;
+    reason_of(NpzReader::open(&nowhere.0), &nowhere)?;
+    Ok(())
+}
+
+/// The bytes of the archive with numbers in place of others, at each place where they are.
+fn with_numbers(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for at in 0..bytes.len() - old.len() {
+        if bytes[at..].starts_with(old) {
+            bytes[at..at + old.len()].copy_from_slice(new);
+        }
+    }
+    bytes
+}
+
+fn broken_archives_are_told(_: &Device) -> Outcome {
+    let file = Scratch::new("broken.npz");
+    // Numbers that deflate hardly makes fewer, so that most bytes are those of the array.
+    let x = Array2::from_shape_fn((64, 64), |(i, j)| ((i * 64 + j) as u32).wrapping_mul(0x9e37_79b9));
+    for compressed in [false, true] {
+        let mut archive = if compressed { NpzWriter::create_compressed(&file.0)? } else { NpzWriter::create(&file.0)? };
+        archive.write_ndarray("x", &x)?;
+        archive.finish()?;
+        let bytes = fs::read(&file.0)?;
+        let read = |bytes: &[u8]| {
+            fs::write(&file.0, bytes)?;
+            let read = NpzReader::open(&file.0).and_then(|mut archive| archive.read_ndarray::<u32, Ix2>("x"));
+            reason_of(read, &file).map_err(|error| {
+                Box::<dyn std::error::Error>::from(format!("{error}: {} bytes, compressed: {compressed}", bytes.len()))
+            })
+        };
+        // Cut off anywhere, or empty.
+        for length in [0, 1, 30, bytes.len() / 2, bytes.len() - 22, bytes.len() - 1] {
+            read(&bytes[..length])?;
+        }
+        // A changed byte of the array.
+        let mut changed = bytes.clone();
+        changed[bytes.len() / 2] ^= 0x55;
+        read(&changed)?;
+        // The method of another compressor, behind the signatures of both headers: bzip2, which is not read here.
+        let own: [u8; 2] = if compressed { [8, 0] } else { [0, 0] };
+        let mut other = bytes.clone();
+        for (signature, place) in [(b"PK\x03\x04", 8), (b"PK\x01\x02", 10)] {
+            let at = bytes.windows(4).position(|four| four == signature).ok_or("a header")? + place;
+            ensure_eq!(bytes[at..at + 2], own);
+            other[at] = 12;
+        }
+        let reason = read(&other)?;
+        ensure!(reason.to_lowercase().contains("compression"), "{reason}");
+        // More and fewer bytes stated than there are, and more than fit into memory.
+        let stated = (64 * 64 * 4 + 128u32).to_le_bytes();
+        ensure!(bytes.windows(4).any(|four| four == stated));
+        let reason = read(&with_numbers(&bytes, &stated, &(64 * 64 * 4u32).to_le_bytes()))?;
+        ensure!(reason.contains("the header asks for 16384 bytes") || reason.contains("cannot hold"), "{reason}");
+        let reason = read(&with_numbers(&bytes, &stated, &0xf000_0000u32.to_le_bytes()))?;
+        ensure!(reason.contains("cannot hold the 4026531840 bytes") || reason.contains("asks for"), "{reason}");
+        if !compressed {
+            let reason = read(&with_numbers(&bytes, b"(64, 64)", b"(64, 99)"))?;
+            ensure!(reason.contains("asks for 25344 bytes"), "{reason}");
+        }
+    }
+    // Headers of plain files that ask for what is not there.
+    let long = Scratch::new("long.npy");
+    let header = |shape: &str| {
+        let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let length = (text.len() as u16).to_le_bytes();
+        [&b"\x93NUMPY\x01\x00"[..], &length, text.as_bytes(), &[0; 8]].concat()
+    };
+    for (shape, of) in [
+        ("(2,)", ""),
+        ("(3,)", "asks for 12 bytes of elements, and there are 8"),
+        ("(1152921504606846976,)", "asks for 4611686018427387904 bytes"),
+        ("(4611686018427387904, 4)", "more than 2^64"),
+        ("(-2,)", "no number"),
+        ("2", "no shape"),
+        (&"(".repeat(30_000), "brackets"),
+    ] {
+        fs::write(&long.0, header(shape))?;
+        let read = GpuArray1::<f32>::read_npy(&Device::for_tests()?, &long.0);
+        if of.is_empty() {
+            ensure_eq!(read?.len(), 2);
+            continue;
+        }
+        let reason = reason_of(read, &long)?;
+        ensure!(reason.contains(of), "{shape}: {reason}");
+    }
+    Ok(())
+}
+
+/// NumPy reads the first two archives, writes the next two, and a last one whose array has more bytes than the archive states.
+const ARCHIVES: &str = r#"
+import io
+import struct
+import sys
+import zipfile
+import numpy as np
+stored, packed, savez, compressed, bomb = [line.strip() for line in sys.stdin]
+x = (np.arange(12).reshape(3, 4) - 5)
+arrays = {
+    "bool": x > 0, "complex64": (x + 2j * x).astype(np.complex64), "complex128": x * 1j,
+    **{name: x.astype(name) for name in ["int8", "int16", "int32", "int64", "float16", "float32", "float64"]},
+    **{name: abs(x).astype(name) for name in ["uint8", "uint16", "uint32", "uint64"]},
+}
+for path in stored, packed:
+    got = np.load(path)
+    assert sorted(got.files) == sorted(arrays), got.files
+    for name, want in arrays.items():
+        assert got[name].dtype == want.dtype and (got[name] == want).all(), (path, name, got[name])
+with zipfile.ZipFile(packed) as archive:
+    assert all(entry.compress_type == zipfile.ZIP_DEFLATED for entry in archive.infolist())
+np.savez(savez, **arrays)
+np.savez_compressed(compressed, **arrays)
+file = io.BytesIO()
+np.save(file, np.zeros(8, np.uint8))
+true = file.tell()
+file.write(bytes(1 << 26))
+with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr("x.npy", file.getvalue())
+whole = open(bomb, "rb").read()
+open(bomb, "wb").write(whole.replace(struct.pack("<I", true + (1 << 26)), struct.pack("<I", true)))
+print("same")
+"#;
+
+/// Arrays of every type that NumPy has, as the script has them.
+macro_rules! each_numpy_type {
+    ($x:ident, $each:ident) => {
+        $each!("bool", $x.mapv(|x| x > 0));
+        $each!("int8", $x.mapv(|x| x as i8));
+        $each!("int16", $x.mapv(|x| x as i16));
+        $each!("int32", $x.mapv(|x| x as i32));
+        $each!("int64", $x.clone());
+        $each!("uint8", $x.mapv(|x| x.unsigned_abs() as u8));
+        $each!("uint16", $x.mapv(|x| x.unsigned_abs() as u16));
+        $each!("uint32", $x.mapv(|x| x.unsigned_abs() as u32));
+        $each!("uint64", $x.mapv(|x| x.unsigned_abs()));
+        $each!("float16", $x.mapv(|x| f16::from_f32(x as f32)));
+        $each!("float32", $x.mapv(|x| x as f32));
+        $each!("float64", $x.mapv(|x| x as f64));
+        $each!("complex64", $x.mapv(|x| Complex::new(x as f32, 2.0 * x as f32)));
+        $each!("complex128", $x.mapv(|x| Complex::new(0.0, x as f64)));
+    };
+}
+
+/// An array of the same type.
+fn like<T: NpyElement>(_: &Array2<T>, array: GpuArray2<T>) -> GpuArray2<T> {
+    array
+}
+
+fn archives_are_numpys(device: &Device) -> Outcome {
+    let files = ["stored", "packed", "savez", "compressed", "bomb"].map(|name| Scratch::new(&format!("{name}.npz")));
+    let [stored, packed, savez, compressed, bomb] = &files;
+    let x = Array2::from_shape_fn((3, 4), |(i, j)| (4 * i + j) as i64 - 5);
+    for mut archive in [NpzWriter::create(&stored.0)?, NpzWriter::create_compressed(&packed.0)?] {
+        macro_rules! write {
+            ($name:literal, $array:expr) => {
+                archive.write($name, &GpuArray::from_ndarray(device, &$array)?)?
+            };
+        }
+        each_numpy_type!(x, write);
+        archive.finish()?;
+    }
+    let paths: Vec<String> = files.iter().map(|file| format!("{}\n", file.0.display())).collect();
+    ensure_eq!(told(&python()?, ARCHIVES, &paths.concat())?, "same");
+    for file in [savez, compressed] {
+        let mut archive = NpzReader::open(&file.0)?;
+        macro_rules! read {
+            ($name:literal, $array:expr) => {{
+                let want = $array;
+                let got = like(&want, archive.read(device, $name)?);
+                ensure_eq!(got.to_ndarray()?, want);
+            }};
+        }
+        each_numpy_type!(x, read);
+    }
+    let reason = reason_of(NpzReader::open(&bomb.0)?.read_ndarray::<u8, Ix1>("x"), bomb)?;
+    ensure!(reason.contains("more than the 136 bytes stated"), "{reason}");
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Writes at computed places, compared with their definition on the host.
 
 use gpu_array::{
-    ArrayError, Complex, Element, GpuArray, Integer,
+    ArrayError, Complex, Element, GpuArray, GpuViewMut, Integer,
     expression::{Gpu, PutOperation, constant, index, put_combine},
     reference,
 };
@@ -23,6 +23,7 @@ pub const TESTS: &[Test<Device>] = tests![
     more_axes_than_a_kernel_takes_are_put_to,
     arrays_of_other_streams_are_put,
     a_capture_goes_on_without_a_put,
+    bytes_are_combined_in_pairs_within_their_buffer,
     integers_are_combined_at_places,
 ];
 
@@ -285,7 +286,31 @@ macro_rules! combined {
         }
     )*};
 }
-combined! { i32 u32 i64 u64 }
+combined! { i8 u8 i16 u16 i32 u32 i64 u64 }
+
+fn bytes_are_combined_in_pairs_within_their_buffer(device: &Device) -> Outcome {
+    let at = GpuArray::from_vec(device, vec![0, 1, -1, 1, 1])?;
+    let add = |mut view: GpuViewMut<'_, u8, Ix1>| {
+        let takes = PutOperation::Sum.takes(&view);
+        let done = put_combine("add_at", PutOperation::Sum, &mut view, &at, 100);
+        ensure!(takes == done.is_ok() && (takes || matches!(done, Err(ArrayError::Operation { .. }))), "{done:?}");
+        Ok::<_, Box<dyn std::error::Error>>(takes)
+    };
+    let mut odd = GpuArray::full(device, 5, 1u8)?;
+    ensure!(!add(odd.view_mut())? && !add(odd.slice_mut(s![..;-1])?)? && !add(odd.slice_mut(s![2..])?)?);
+    ensure_eq!(odd.to_ndarray()?, array![1, 1, 1, 1, 1]);
+    // All but the last byte of it, from an odd address on.
+    ensure!(add(odd.slice_mut(s![1..4])?)?);
+    ensure_eq!(odd.to_ndarray()?, array![1, 101, 45, 101, 1]);
+    let mut even = GpuArray::full(device, 4, 1u8)?;
+    ensure!(add(even.slice_mut(s![1..])?)?);
+    ensure_eq!(even.to_ndarray()?, array![1, 101, 45, 101]);
+    // Many threads at the two bytes of a pair, one of which wraps.
+    let at = GpuArray::arange(device, 0, 3000, 1)? % 2;
+    put_combine("add_at", PutOperation::Sum, &mut even.view_mut(), &at, 1)?;
+    ensure_eq!(even.to_ndarray()?, array![(1501 % 256) as u8, (1601 % 256) as u8, 45, 101]);
+    Ok(())
+}
 
 fn integers_are_combined_at_places(device: &Device) -> Outcome {
     fn check<T: Combined>(device: &Device, operation: PutOperation) -> Outcome {
@@ -311,6 +336,10 @@ fn integers_are_combined_at_places(device: &Device) -> Outcome {
         Ok(())
     }
     for operation in [PutOperation::Sum, PutOperation::Minimum, PutOperation::Maximum] {
+        check::<i8>(device, operation)?;
+        check::<u8>(device, operation)?;
+        check::<i16>(device, operation)?;
+        check::<u16>(device, operation)?;
         check::<i32>(device, operation)?;
         check::<u32>(device, operation)?;
         check::<i64>(device, operation)?;

@@ -13,7 +13,7 @@ VERSIONED, UNVERSIONED = b"dltensor_versioned", b"dltensor"
 USED = {VERSIONED: b"used_dltensor_versioned", UNVERSIONED: b"used_dltensor"}
 
 library = ctypes.CDLL(sys.argv[1])
-POINTER, SIZE, FLOAT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_float
+POINTER, SIZE, FLOAT, BYTE = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_float, ctypes.c_uint8
 for name, result, arguments in [
     ("failure", ctypes.c_char_p, []),
     ("stream_handle", POINTER, []),
@@ -22,6 +22,9 @@ for name, result, arguments in [
     ("times_unversioned", POINTER, [POINTER, FLOAT]),
     ("add_in_place", ctypes.c_int, [POINTER, FLOAT]),
     ("element", FLOAT, [POINTER, SIZE, SIZE]),
+    ("counted", POINTER, [SIZE, SIZE, BYTE, BYTE]),
+    ("doubled", POINTER, [POINTER]),
+    ("is_doubled", ctypes.c_int, [POINTER]),
 ]:
     function = getattr(library, name)
     function.restype, function.argtypes = result, arguments
@@ -32,6 +35,17 @@ python.PyCapsule_New.argtypes = [POINTER, ctypes.c_char_p, POINTER]
 python.PyCapsule_GetPointer.restype = POINTER
 python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 python.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+# The element types of ours, as DLPack has them: kind and bits.
+TYPES = {
+    "bool": (6, 8), "int8": (0, 8), "int16": (0, 16), "int32": (0, 32), "int64": (0, 64),
+    "uint8": (1, 8), "uint16": (1, 16), "uint32": (1, 32), "uint64": (1, 64),
+    "float16": (2, 16), "bfloat16": (4, 16), "float32": (2, 32), "float64": (2, 64),
+    "complex64": (5, 64), "complex128": (5, 128),
+}
+# The types that each of the others must know; the unsigned ones of PyTorch came late, and CuPy has no bfloat16.
+NEEDED = set(TYPES) - {"bfloat16", "uint16", "uint32", "uint64"}
 
 
 def checked(result):
@@ -72,6 +86,12 @@ def alone():
     got = library.element(library.range(3, 4), 3, 0)
     assert got != got, got
     assert library.times(None, 1.0) is None and library.add_in_place(None, 1.0) == 0
+    for name, (code, bits) in TYPES.items():
+        doubled = Array(library.doubled(given(Array(library.counted(5, 7, code, bits)))))
+        assert checked(library.is_doubled(given(doubled))) == 1, name
+        once = library.is_doubled(given(Array(library.counted(5, 7, code, bits))))
+        assert once == 0, (name, once)
+    assert library.counted(5, 7, 2, 8) is None and "element type" in library.failure().decode()
 
 
 class Cupy:
@@ -86,6 +106,20 @@ class Cupy:
     def host(self, x):
         return x.get()
 
+    def of(self, values, dtype):
+        """A matrix of that type with the values of one of float64, or of which of them are odd."""
+        return self.library.asarray(values % 2 if dtype == "bool" else values).astype(dtype)
+
+    def name(self, x):
+        return str(x.dtype)
+
+    def doubled(self, x):
+        """The matrix that ours makes of x."""
+        return ~x if self.name(x) == "bool" else x + x
+
+    def same(self, a, b):
+        return self.name(a) == self.name(b) and bool((a == b).all())
+
 
 class Torch:
     def __init__(self):
@@ -99,6 +133,26 @@ class Torch:
     def host(self, x):
         return x.cpu().numpy()
 
+    def of(self, values, dtype):
+        values = self.library.from_numpy(values % 2 if dtype == "bool" else values)
+        return values.to(getattr(self.library, dtype)).cuda()
+
+    def name(self, x):
+        return str(x.dtype).removeprefix("torch.")
+
+    def doubled(self, x):
+        """The matrix that ours makes of x, computed on the host in a wide type: unsigned ones have few operations in PyTorch."""
+        if self.name(x) == "bool":
+            return ~x
+        wide = self.library.complex128 if x.dtype.is_complex else self.library.float64
+        return (x.cpu().to(wide) * 2).to(x.dtype).cuda()
+
+    def same(self, a, b):
+        return self.name(a) == self.name(b) and a.shape == b.shape and bool((self.wide(a) == self.wide(b)).all())
+
+    def wide(self, x):
+        return x.cpu().to(self.library.complex128)
+
 
 def between(theirs, other):
     """Views of one library go through ours into another one, in both forms of DLPack."""
@@ -108,6 +162,35 @@ def between(theirs, other):
         for form, times in [(VERSIONED, library.times), (UNVERSIONED, library.times_unversioned)]:
             got = other.host(other.take(Array(times(given(view, form), 2.5), form)))
             assert got.shape == want.shape and (got == want).all(), (theirs, other, form, got, want)
+
+
+def types_of(theirs):
+    """The types of ours that another library exchanges with itself."""
+    import numpy
+
+    types = []
+    for dtype in TYPES:
+        try:
+            x = theirs.of(numpy.arange(12.0).reshape(3, 4), dtype)
+            if theirs.same(theirs.take(x), x):
+                types.append(dtype)
+        except (AttributeError, BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+            assert dtype not in NEEDED, (theirs, dtype, error)
+    assert NEEDED <= set(types), (theirs, types)
+    return types
+
+
+def of_every_type(theirs, other):
+    """Views of each type that two libraries have go through ours from one into the other."""
+    import numpy
+
+    shared = set(types_of(theirs)) & set(types_of(other))
+    for dtype in sorted(shared):
+        values = numpy.arange(12.0).reshape(3, 4)
+        x, wants = theirs.of(values, dtype), other.doubled(other.of(values, dtype))
+        for view, want in [(x, wants), (x.T, wants.T), (x[:, 1:], wants[:, 1:]), (x[1:2], wants[1:2])]:
+            got = other.take(Array(library.doubled(given(view))))
+            assert other.same(got, want), (theirs, other, dtype, got, want)
 
 
 def in_place(theirs):
@@ -140,6 +223,7 @@ others = [others[name]() for name in sys.argv[2:]]
 for theirs in others:
     for other in others:
         between(theirs, other)
+        of_every_type(theirs, other)
     in_place(theirs)
     give_back(theirs)
 print("same")

@@ -2,6 +2,7 @@
 
 use std::{marker::PhantomData, sync::LazyLock};
 
+use approx::abs_diff_eq;
 use gpu_driver::{Device, DeviceVec, Dim3, DriverError, Entry, Out, Registry, Source};
 use gpu_random::{
     HEADERS, PhiloxRng, XorwowRng,
@@ -114,11 +115,14 @@ fn compare<R: Twin>(device: &Device, seed: u64, offset: u64) -> Outcome {
         ensure_eq!((thread, &words[4 * thread..][..4]), (thread, &w[..]));
         let single = &single[8 * thread..][..8];
         ensure!(
-            single[0] == s[0] && single.iter().zip(s).all(|(got, want)| (got - want).abs() < 1e-5),
+            single[0] == s[0] && single.iter().zip(s).all(|(&got, want)| abs_diff_eq!(got, want, epsilon = 1e-5)),
             "{single:?}, {s:?}"
         );
         let wide = &wide[7 * thread..][..7];
-        ensure!(wide[0] == d[0] && wide.iter().zip(d).all(|(got, want)| (got - want).abs() < 1e-13), "{wide:?}, {d:?}");
+        ensure!(
+            wide[0] == d[0] && wide.iter().zip(d).all(|(&got, want)| abs_diff_eq!(got, want, epsilon = 1e-13)),
+            "{wide:?}, {d:?}"
+        );
     }
     Ok(())
 }
@@ -219,8 +223,10 @@ pub fn generators_in_kernels_are_those_of_curand(device: &Device) -> Outcome {
         for (offset, (w, s, d)) in OFFSETS.into_iter().zip(want) {
             let (words, single, wide) = draw::<R>(device, 1234, offset)?;
             ensure_eq!(words[4 * THREAD..][..4], w[..]);
-            let near = single[8 * THREAD..][..8].iter().zip(s).all(|(got, want)| (got - want).abs() < 1e-5);
-            let wide_near = wide[7 * THREAD..][..7].iter().zip(d).all(|(got, want)| (got - want).abs() < 1e-11);
+            let near =
+                single[8 * THREAD..][..8].iter().zip(s).all(|(got, want)| abs_diff_eq!(got, want, epsilon = 1e-5));
+            let wide_near =
+                wide[7 * THREAD..][..7].iter().zip(d).all(|(got, want)| abs_diff_eq!(got, want, epsilon = 1e-11));
             ensure!(near && wide_near, "{}, offset {offset}", R::CUDA);
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Formats and products against dense definitions, on awkward shapes.
 
+use approx::assert_abs_diff_eq;
 use ndarray::{Array1, Array2, s};
 
 use super::*;
@@ -252,7 +253,7 @@ fn symmetry_is_measured_where_it_is_worst() {
     symmetric[[3, 50]] -= 0.125;
     let b = CsrMatrix::from_dense(&symmetric).unwrap();
     let symmetry = b.symmetry().unwrap();
-    assert!((symmetry.largest - 0.25).abs() < 1e-12);
+    assert_abs_diff_eq!(symmetry.largest, 0.25, epsilon = 1e-12);
     assert_eq!((symmetry.row, symmetry.col), (7, 41));
     assert!(b.is_symmetric(0.2500001) && !b.is_symmetric(0.2499999));
     // An entry without a partner, a NaN, two equal infinities; explicit zeros make no difference.

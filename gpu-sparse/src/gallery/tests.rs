@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use approx::assert_abs_diff_eq;
+
 use super::*;
 use crate::{CsrMatrix, SparseError};
 
@@ -154,14 +156,14 @@ fn wathen_integrates_the_density() {
     // The element holds the integrals of products of shape functions that sum to 1: over [-1, 1]^2 with x^2 as a check.
     let x = [1.0, 0.0, -1.0, -1.0, -1.0, 0.0, 1.0, 1.0];
     let form = |u: &[f64; 8]| (0..64).map(|k| u[k / 8] * wathen::ELEMENT[k / 8][k % 8] * u[k % 8]).sum::<f64>() / 45.0;
-    assert!((form(&[1.0; 8]) - 4.0).abs() < 1e-14);
-    assert!((form(&x) - 4.0 / 3.0).abs() < 1e-14);
+    assert_abs_diff_eq!(form(&[1.0; 8]), 4.0, epsilon = 1e-14);
+    assert_abs_diff_eq!(form(&x), 4.0 / 3.0, epsilon = 1e-14);
     assert!((0..64).all(|k| wathen::ELEMENT[k / 8][k % 8] == wathen::ELEMENT[k % 8][k / 8]));
     let density = |i: usize, j: usize| (1 + i + 3 * j) as f64;
     let a = wathen::<f64>(5, 4, density).unwrap();
     assert_eq!(a.rows(), 3 * 20 + 10 + 8 + 1);
     let total: f64 = (0..20).map(|k| density(k % 5, k / 5)).sum();
-    assert!((a.matvec(&vec![1.0; a.rows()]).unwrap().sum() - 4.0 * total).abs() < 1e-10);
+    assert_abs_diff_eq!(a.matvec(&vec![1.0; a.rows()]).unwrap().sum(), 4.0 * total, epsilon = 1e-10);
     assert!(a.is_symmetric(0.0));
 }
 

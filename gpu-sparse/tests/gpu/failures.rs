@@ -3,6 +3,7 @@
 
 use std::error::Error;
 
+use approx::abs_diff_eq;
 use gpu_array::{ArrayError, GpuArray};
 use gpu_driver::{
     Device, DriverError, Stream,
@@ -76,7 +77,8 @@ fn solves_with<T: Scalar, M>(
         |(a, _), solution| {
             is_whole(a)?;
             let Some(solution) = solution else { return Ok(()) };
-            let near = solution.x.iter().zip(X).all(|(&got, want)| (Scalar::to_f64(got) - want).abs() < 1e-3);
+            let near =
+                solution.x.iter().zip(X).all(|(&got, want)| abs_diff_eq!(Scalar::to_f64(got), want, epsilon = 1e-3));
             ensure!(solution.is_converged() && near, "{solution}: {}", solution.x);
             Ok(())
         },
@@ -335,7 +337,10 @@ static OPERATIONS: &[Operation<Call>] = &[
                     ensure_eq!(b.to_ndarray()?.to_vec(), B);
                     let Some(solution) = solution else { return Ok(()) };
                     let x = solution.x.to_ndarray()?;
-                    ensure!(x.iter().zip(X).all(|(got, want)| (got - want).abs() < 1e-3), "{solution}: {x}");
+                    ensure!(
+                        x.iter().zip(X).all(|(&got, want)| abs_diff_eq!(got, want, epsilon = 1e-3)),
+                        "{solution}: {x}"
+                    );
                     Ok(())
                 },
             )

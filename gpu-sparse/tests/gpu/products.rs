@@ -1,5 +1,6 @@
 //! `A x` on the device against the CPU's.
 
+use approx::abs_diff_eq;
 use gpu_array::{ArrayError, GpuArray};
 use gpu_driver::{Device, Stream};
 use gpu_sparse::gallery::Poisson;
@@ -267,7 +268,7 @@ pub fn a_device_matrix_is_an_operator_on_host_vectors(device: &Device) -> Outcom
     for placed in in_both_formats(device, &a)? {
         LinearOperator::apply(&placed, &x, &mut got)?;
         LinearOperator::apply(&a, &x, &mut want)?;
-        ensure!(got.iter().zip(&want).all(|(g, w)| (g - w).abs() < 1e-13));
+        ensure!(got.iter().zip(&want).all(|(g, w)| abs_diff_eq!(g, w, epsilon = 1e-13)));
         let (dot, same) = (placed.apply_dot(&x, &mut got)?, a.apply_dot(&x, &mut want)?);
         ensure!((dot - same).abs() < 1e-12 * same.abs());
         ensure_eq!(LinearOperator::diagonal(&placed), LinearOperator::diagonal(&a));

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use approx::relative_eq;
 use gpu_array::GpuArray;
 use gpu_driver::{Device, Stream};
 use gpu_sparse::gallery::{Poisson, wathen_random};
@@ -175,7 +176,7 @@ pub fn guesses_and_views_are_taken(device: &Device) -> Outcome {
     let cpu = cg(&a, b).x0(guess).rtol(1e-9).solve()?;
     let gpu = cg(&placed, b).x0(guess).rtol(1e-9).solve()?;
     ensure!(gpu.is_converged() && gpu.iterations.abs_diff(cpu.iterations) <= 2, "{cpu}; {gpu}");
-    ensure!((gpu.history[0] / cpu.history[0] - 1.0).abs() < 1e-14);
+    ensure!(relative_eq!(gpu.history[0], cpu.history[0], epsilon = 0.0, max_relative = 1e-14));
     ensure!(residual(&a, &gpu.x, &b.to_vec())? <= 2.01e-9 * norm(&b.to_vec()));
     same_bits(&gpu, &cg(&placed, b).x0(guess).rtol(1e-9).solve()?)
 }
@@ -196,7 +197,7 @@ pub fn the_callback_sees_every_iteration(device: &Device) -> Outcome {
     let seen = seen.collect::<gpu_sparse::Result<Vec<_>>>()?;
     for (k, (iteration, norm, x)) in seen.iter().enumerate() {
         ensure_eq!((*iteration, *norm), (k + 1, watched.history[k + 1]));
-        ensure!((norm / residual(&a, x, &b)? - 1.0).abs() < 1e-5, "iteration {iteration}");
+        ensure!(relative_eq!(*norm, residual(&a, x, &b)?, epsilon = 0.0, max_relative = 1e-5), "iteration {iteration}");
     }
     ensure!(seen.last().is_some_and(|(.., x)| *x == watched.x));
     same_bits(&watched, &cg(&placed, &b).rtol(1e-8).preconditioner(Jacobi).solve()?)
@@ -321,7 +322,7 @@ pub fn the_monitor_sees_every_iteration_in_order(device: &Device) -> Outcome {
         for (i, norm) in seen.iter().enumerate() {
             ensure_eq!((norm.iteration, norm.residual_norm), (i + 1, watched.history[i + 1]));
             let norm_b = norm.residual_norm / norm.relative_residual;
-            ensure!((norm_b / self::norm(&b) - 1.0).abs() < 1e-14);
+            ensure!(relative_eq!(norm_b, self::norm(&b), epsilon = 0.0, max_relative = 1e-14));
         }
         same_bits(&watched, &cg(&placed, &b).rtol(1e-8).solve()?)?;
     }
@@ -339,7 +340,12 @@ pub fn any_scale_of_matrix_and_right_hand_side(device: &Device) -> Outcome {
         let jacobi = cg(&placed, &b).rtol(1e-10).preconditioner(Jacobi).solve()?;
         for s in [plain, jacobi] {
             ensure!(s.is_converged() && s.iterations.abs_diff(want.iterations) <= 2, "{of_a:e} {of_b:e}: {s}");
-            ensure!(s.x.iter().zip(&want.x).all(|(&g, &w)| (g / of_b * of_a / w - 1.0).abs() < 1e-8));
+            ensure!(s.x.iter().zip(&want.x).all(|(&g, &w)| relative_eq!(
+                g / of_b * of_a,
+                w,
+                epsilon = 0.0,
+                max_relative = 1e-8
+            )));
         }
     }
     let tiny = Poisson::one_d(30).build::<f32>()?.to_device(device)?;

@@ -128,12 +128,17 @@ pub fn written(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'
     }
 }
 
+#[expect(unsafe_code, reason = "memory that is written next")]
 pub fn on_device(lines: &mut Lines, gpu: Option<&OnDevice>) {
     device_lines! { lines, gpu, "Made arrays, views to write, products, on a device", [x y v c f i j];
         "np.broadcast_to(v, (3, 4))" => v.broadcast((3, 4))?;
         "np.broadcast_to(c, (3, 4))" => c.broadcast((3, 4))?;
         "f.view(np.uint32)" => f.view_as::<u32>()?;
         "np.zeros((2, 3))" => GpuArray::<f64, _>::zeros(x.stream(), (2, 3))?;
+        "np.add(x, 1, out=np.empty_like(x))" => {
+            // SAFETY: `assign` writes all of it.
+            let mut sum = unsafe { x.empty_like()? }; sum.assign(x + 1.0)?; sum
+        };
         "np.full(3, 2.5)" => GpuArray::full(x.stream(), 3, 2.5)?;
         "np.arange(0, 10, 3)" => GpuArray::arange(x.stream(), 0i64, 10, 3)?;
         "np.linspace(0, 1, 5)" => GpuArray::linspace(x.stream(), 0.0, 1.0, 5)?;

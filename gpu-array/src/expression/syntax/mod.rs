@@ -1,8 +1,8 @@
 //! The types, operators and functions by which users write expressions.
 //!
 //! `expr.rs` has the types, and `arrays.rs` makes expressions of arrays. `operators.rs`, `scalars.rs`, `functions.rs`, `math.rs`, `make.rs`, `matrices.rs`,
-//! `along.rs` and `unravel.rs` build larger ones of them; `views.rs` has those of parts of arrays, `deferred.rs` those of computations
-//! of other crates.
+//! `along.rs` and `unravel.rs` build larger ones of them; `views.rs` has those of parts of arrays, `parts.rs` the parts that are written, `deferred.rs`
+//! those of computations of other crates.
 //! `evaluate.rs`, `assign.rs` and `precompile.rs` hand them over to the evaluators of a backend (`expr/backend.rs`).
 
 mod along;
@@ -16,6 +16,7 @@ mod make;
 mod math;
 mod matrices;
 mod operators;
+mod parts;
 mod precompile;
 mod scalars;
 mod unravel;
@@ -34,6 +35,7 @@ pub use make::{
     roll, source, take, tile,
 };
 pub use matrices::{diag, eye, eye_of, outer, tril, triu};
+pub use parts::PartsMut;
 pub use precompile::{Precompile, precompile};
 pub use scalars::promoted;
 pub use unravel::{ravel_multi_index, unravel_index};

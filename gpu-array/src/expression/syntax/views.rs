@@ -7,7 +7,7 @@ use super::{
     expr::{Backend, Expr},
 };
 use crate::{
-    Element, Numeric, Result,
+    ArrayError, Element, Numeric, Result,
     expression::graph::{Code, Value, assemble},
     layout::Layout,
 };
@@ -79,6 +79,25 @@ impl<'a, T: Element, D: Dimension, P: Backend> Expr<'a, T, D, P> {
     #[doc(alias = "sliding_window_view")]
     pub fn as_strided<E: IntoDimension>(&self, shape: E, strides: &[isize]) -> Result<Expr<'a, T, E::Dim, P>> {
         self.laid("as_strided", |layout| layout.as_strided(shape.into_dimension(), strides))
+    }
+
+    /// The bytes of the elements as elements of another number type: [`GpuArray::view_as`](crate::GpuArray::view_as).
+    ///
+    /// # Errors
+    /// Those of the method of [`GpuArray`](crate::GpuArray), on the host also for an array whose address is not aligned to the type; `NotAnArray`.
+    ///
+    /// ```
+    /// use gpu_array::expression::host;
+    /// let x = ndarray::array![1.0f32, -0.0];
+    /// assert_eq!(host(&x).view_as::<u32>()?.eval()?, ndarray::array![0x3f80_0000, 0x8000_0000]);
+    /// # Ok::<(), gpu_array::ArrayError>(())
+    /// ```
+    #[doc(alias("view", "bitcast", "transmute", "to_bits", "from_bits"))]
+    pub fn view_as<U: Numeric>(&self) -> Result<Expr<'a, U, D, P>> {
+        let op = "view_as";
+        let leaf = self.value.as_array(op)?.of_bytes::<T, U, D>()?;
+        let leaf = leaf.ok_or_else(|| ArrayError::NotAnArray { op, expression: self.value.to_string() })?;
+        Ok(Expr::of(Value::leaf(leaf)))
     }
 
     /// With a new axis of length 1 that becomes axis number `axis`.

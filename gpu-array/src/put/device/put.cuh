@@ -12,7 +12,8 @@
 // Contract: grid of put_claim and put_combine ceil(count / THREADS) blocks, of put_write
 // ceil(slots / THREADS), and at least one each; block THREADS, no shared memory. Parameters:
 // PutParams (params.rs); the report and the slots are zero before put_claim. No two elements of the
-// target have the same place, and none is an index or a value.
+// target have the same place, and none is an index or a value. The aligned halfword of each
+// element that put_combine combines is memory of the target's buffer.
 // Bytes moved: put_claim reads an index and a slot (and another index, where places share a slot)
 // and writes a slot; put_write reads each slot once, and an index and a value for each element that
 // it writes; put_combine reads an index, a value and an element, and writes that.
@@ -111,18 +112,38 @@ template <class T, int RANK, int THREADS> __global__ void __launch_bounds__(THRE
     reinterpret_cast<T *>(params.target)[offset_of(params, place_of(params, taken - 1))] = value;
 }
 
+// Combines an element of 8 or 16 bits within the aligned halfword that holds it, whose other byte
+// stays as it is.
+template <class Operation, class T>
+__device__ __forceinline__ void combine_in_halfword(T *element, T value) {
+    const size_t address = reinterpret_cast<size_t>(element);
+    unsigned short *halfword = reinterpret_cast<unsigned short *>(address & ~size_t(1));
+    const unsigned shift = unsigned(address & 1) * 8;
+    const unsigned mask = (sizeof(T) == 1 ? 0xffu : 0xffffu) << shift;
+    unsigned short seen = *(volatile unsigned short *)halfword, before;
+    do {
+        before = seen;
+        const T combined = Operation::of(T(before >> shift), value);
+        const unsigned after = (before & ~mask) | (unsigned(combined) << shift & mask);
+        seen = atomicCAS(halfword, before, (unsigned short)after);
+    } while (seen != before);
+}
+
 // The operations of put_combine: an element and a value become the element, at once.
 struct PutSum {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return T(a + b); }
     template <class T> static __device__ __forceinline__ void combine(T *element, T value) {
         atomicAdd(element, value);
     }
 };
 struct PutMinimum {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return b < a ? b : a; }
     template <class T> static __device__ __forceinline__ void combine(T *element, T value) {
         atomicMin(element, value);
     }
 };
 struct PutMaximum {
+    template <class T> static __device__ __forceinline__ T of(T a, T b) { return b > a ? b : a; }
     template <class T> static __device__ __forceinline__ void combine(T *element, T value) {
         atomicMax(element, value);
     }
@@ -136,8 +157,12 @@ __global__ void __launch_bounds__(THREADS)
     const uint64_t number = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
     if (number >= params.count) return;
     const T value = reinterpret_cast<const T *>(params.values)[number * params.value_step];
-    T *target = reinterpret_cast<T *>(params.target);
-    Operation::combine(target + offset_of(params, place_of(params, number)), value);
+    T *element = reinterpret_cast<T *>(params.target) + offset_of(params, place_of(params, number));
+    if constexpr (sizeof(T) >= 4) {
+        Operation::combine(element, value);
+    } else {
+        combine_in_halfword<Operation>(element, value);
+    }
 }
 
 } // namespace gpu::array

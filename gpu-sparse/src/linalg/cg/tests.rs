@@ -3,6 +3,7 @@
 use crate::gallery::{Poisson, wathen_random};
 use crate::linalg::*;
 use crate::{CooMatrix, CsrMatrix, Result, Scalar, SparseError};
+use approx::{abs_diff_eq, assert_abs_diff_eq, assert_relative_eq, relative_eq};
 
 fn sine(n: usize) -> Vec<f64> {
     (0..n).map(|i| ((i + 1) as f64).sin()).collect()
@@ -46,10 +47,10 @@ fn solves_and_reports_what_it_did() {
         assert_eq!((s.status, s.info(), s.is_converged()), (Status::Converged, 0, true));
         assert!(s.residual_norm <= 2.0 * rtol * norm_b);
         assert!((s.residual_norm - residual(&a, &s.x, &b)).abs() <= 1e-13 * norm_b);
-        assert!((s.relative_residual * norm_b / s.residual_norm - 1.0).abs() < 1e-12);
+        assert_relative_eq!(s.relative_residual * norm_b, s.residual_norm, epsilon = 0.0, max_relative = 1e-12);
         assert_eq!(s.history.len(), s.iterations + 1);
         assert_eq!(s.history.last(), Some(&s.recursive_residual));
-        assert!((s.history[0] / norm_b - 1.0).abs() < 1e-14);
+        assert_relative_eq!(s.history[0], norm_b, epsilon = 0.0, max_relative = 1e-14);
         // The test was made after every iteration: only the last one met it.
         let met = s.history.iter().filter(|&&r| r <= rtol * norm_b).count();
         assert_eq!(met, 1);
@@ -92,7 +93,7 @@ fn operators_without_a_matrix() {
     let (want, got) = (cg(&a, &b).rtol(1e-10).solve().unwrap(), cg(&operator, &b).rtol(1e-10).solve().unwrap());
     assert!(got.is_converged());
     assert_eq!(got.iterations, want.iterations);
-    assert!(got.x.iter().zip(&want.x).all(|(g, w)| (g - w).abs() < 1e-9));
+    assert!(got.x.iter().zip(&want.x).all(|(g, w)| abs_diff_eq!(g, w, epsilon = 1e-9)));
     assert!(matches!(cg(&operator, &b).preconditioner(Jacobi).solve(), Err(SparseError::NoDiagonal)));
 }
 
@@ -113,7 +114,7 @@ fn zero_right_hand_side_and_exact_guess() {
     let near: Vec<f64> = exact.iter().map(|x| x + 1e-3).collect();
     let s = cg(&a, &b).x0(&near).rtol(1e-10).solve().unwrap();
     assert!(s.is_converged() && s.iterations > 0);
-    assert!(s.x.iter().zip(&exact).all(|(g, w)| (g - w).abs() < 1e-8));
+    assert!(s.x.iter().zip(&exact).all(|(g, w)| abs_diff_eq!(g, w, epsilon = 1e-8)));
 }
 
 #[test]
@@ -140,11 +141,11 @@ fn iteration_limits() {
     assert_eq!((s.status, s.iterations, s.info()), (Status::Converged, 25, 0));
     let s = cg(&a, &b).rtol(1e-10).maxiter(24).solve().unwrap();
     assert_eq!((s.status, s.iterations, s.info()), (Status::MaxIterations, 24, 24));
-    assert!((s.residual_norm - residual(&a, &s.x, &b)).abs() < 1e-10);
+    assert_abs_diff_eq!(s.residual_norm, residual(&a, &s.x, &b), epsilon = 1e-10);
     let guess = vec![7.0; 50];
     let s = cg(&a, &b).x0(&guess).maxiter(0).solve().unwrap();
     assert_eq!((s.status, s.iterations, s.info(), s.x.to_vec()), (Status::MaxIterations, 0, 1, guess.clone()));
-    assert!((s.residual_norm - residual(&a, &s.x, &b)).abs() < 1e-12);
+    assert_abs_diff_eq!(s.residual_norm, residual(&a, &s.x, &b), epsilon = 1e-12);
 }
 
 #[test]
@@ -157,7 +158,8 @@ fn callback_sees_every_iteration_with_x_up_to_date() {
         .preconditioner(Jacobi)
         .callback(|progress| {
             let true_norm = residual(&a, &progress.x().unwrap().into_owned(), &b);
-            assert!((progress.residual_norm / true_norm - 1.0).abs() < 1e-5, "iteration {}", progress.iteration);
+            let near = relative_eq!(progress.residual_norm, true_norm, epsilon = 0.0, max_relative = 1e-5);
+            assert!(near, "iteration {}", progress.iteration);
             seen.push((progress.iteration, progress.residual_norm, progress.x().unwrap().into_owned()));
         })
         .solve()
@@ -218,7 +220,7 @@ fn preconditioners_that_cannot_be() {
     let late =
         cg(&a, &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).preconditioner(diagonal(&signs)).solve().unwrap();
     assert!(matches!(late.status, Status::PreconditionerNotPositive { iteration: 9, .. }), "{late}");
-    assert!((late.history[9] - late.residual_norm).abs() < 1e-9, "x is that of the last iteration");
+    assert!(abs_diff_eq!(late.history[9], late.residual_norm, epsilon = 1e-9), "x is that of the last iteration");
     let s = cg(&a, &b).preconditioner(diagonal(&[f64::NAN; 10])).solve().unwrap();
     assert_eq!(s.status, Status::NonFinite { quantity: Quantity::Preconditioned, iteration: 0 });
     let row_of = |values: &[f64]| match cg(&diagonal(values), &vec![1.0; values.len()]).preconditioner(Jacobi).solve() {
@@ -339,7 +341,9 @@ fn f32_does_not_claim_what_it_cannot_reach() {
     assert!(matches!(s.status, Status::Stagnated { .. }), "{s}");
     let want = residual(&a, &s.x, &b);
     assert!(
-        (s.residual_norm / want - 1.0).abs() < 1e-3 && s.relative_residual > 1e-9 && s.relative_residual < 1e-4,
+        relative_eq!(s.residual_norm, want, epsilon = 0.0, max_relative = 1e-3)
+            && s.relative_residual > 1e-9
+            && s.relative_residual < 1e-4,
         "{s}"
     );
     // Within reach: converged, and truly so.
@@ -378,7 +382,7 @@ fn restarts_are_counted_and_end() {
         let s = cg(&a, &[1.0; 2]).rtol(1e-12).solve().unwrap();
         assert_eq!(s.status, Status::Stagnated { iteration: want + 1, restarts: want }, "{factor}");
         assert_eq!(a.asked.get() as usize, want + 1);
-        assert!((s.relative_residual / factor.powi(a.asked.get()) - 1.0).abs() < 1e-12);
+        assert_relative_eq!(s.relative_residual, factor.powi(a.asked.get()), epsilon = 0.0, max_relative = 1e-12);
     }
     // The second restart brings it below the tolerance.
     let a = Drifting { factor: 1e-3, asked: 0.into() };
@@ -405,7 +409,8 @@ fn any_scale_of_matrix_and_right_hand_side() {
             let solve = cg(&a, &b).rtol(1e-10);
             let s = if jacobi { solve.preconditioner(Jacobi) } else { solve }.solve().unwrap();
             assert_eq!((s.status, s.iterations), (Status::Converged, want.iterations), "{of_a:e} {of_b:e}: {s}");
-            let exact = s.x.iter().zip(&want.x).all(|(&g, &w)| (g / of_b * of_a / w - 1.0).abs() < 1e-9);
+            let near = |g: f64, w: f64| relative_eq!(g / of_b * of_a, w, epsilon = 0.0, max_relative = 1e-9);
+            let exact = s.x.iter().zip(&want.x).all(|(&g, &w)| near(g, w));
             assert!(exact, "{of_a:e} {of_b:e}");
         }
     }

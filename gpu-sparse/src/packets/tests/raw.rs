@@ -1,5 +1,6 @@
 //! Arrays that come back from elsewhere, right and wrong.
 
+use approx::abs_diff_eq;
 use testkit::Rng;
 
 use super::super::{NATURAL, NO_COLUMN, NO_DELTA, NO_ROW, RawPackets, WIDE};
@@ -247,7 +248,7 @@ fn no_change_of_an_array_makes_a_panic_or_a_wrong_matrix() -> Result<()> {
             if packets.cols < 1 << 20 {
                 let x: Vec<f64> = (0..packets.cols).map(|_| rng.uniform()).collect();
                 let (got, want) = (packets.matvec(&x)?, b.matvec(&x)?);
-                assert!(got.iter().zip(&want).all(|(got, want)| (got - want).abs() < 1e-11), "{cap}");
+                assert!(got.iter().zip(&want).all(|(got, want)| abs_diff_eq!(got, want, epsilon = 1e-11)), "{cap}");
             }
         }
     }

@@ -4,9 +4,10 @@ use ndarray::{ArrayViewD, Dimension};
 
 use super::LeafMemory;
 use crate::{
-    DType, Element,
+    DType, Element, Numeric, Result,
     layout::{Layout, extent},
     shape::{Shape, Strides},
+    view::{NOT_ALIGNED, layout_of_bytes, refused_bytes},
 };
 
 /// The elements that an expression reads: at the place with the coordinates `c` that at `offset + sum(strides * c)` in `memory`.
@@ -54,6 +55,33 @@ impl Leaf<'_> {
             shape,
             strides,
         }
+    }
+
+    /// The bytes of its elements, which are of the type `T`, as elements of another one; None for elements that are not in memory yet.
+    ///
+    /// # Errors
+    /// `ViewAs`.
+    pub(crate) fn of_bytes<T: Element, U: Numeric, D: Dimension>(&self) -> Result<Option<Self>> {
+        let (layout, first) = self.layout::<D>();
+        let other = layout_of_bytes::<T, U, D>(&layout)?;
+        let refused = || refused_bytes::<T, U, D>(&layout, NOT_ALIGNED);
+        let (memory, offset) = match &self.memory {
+            LeafMemory::Deferred(_) | LeafMemory::Nowhere => return Ok(None),
+            LeafMemory::Host(view) => (LeafMemory::Host(view.of_bytes::<T, U>(&other, first).ok_or_else(refused)?), 0),
+            LeafMemory::OwnedHost(array) => {
+                (LeafMemory::OwnedHost(array.of_bytes::<T, U>(&other, first).ok_or_else(refused)?), 0)
+            }
+            device @ (LeafMemory::Device { .. } | LeafMemory::OwnedDevice(_)) => {
+                let bytes = if layout.is_empty() { 0 } else { first * size_of::<T::Storage>() as isize };
+                let is_aligned = device.address(bytes, DType::U8).is_multiple_of(U::CUDA_ALIGN as u64);
+                if !is_aligned || bytes % size_of::<U>() as isize != 0 {
+                    return Err(refused());
+                }
+                (device.clone(), bytes / size_of::<U>() as isize + other.offset() as isize)
+            }
+        };
+        let (shape, strides) = (Shape::from_slice(other.shape()), Strides::from_slice(other.strides()));
+        Ok(Some(Self { memory, dtype: U::DTYPE, offset, shape, strides }))
     }
 
     /// Its elements with axes of length 1 in front, so that there are that many at least.

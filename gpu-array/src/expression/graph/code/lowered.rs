@@ -7,7 +7,13 @@ use gpu_driver::Stream;
 use ndarray::ArrayViewD;
 
 use super::{Code, LeafMemory, Step};
-use crate::{ArrayError, DType, Element, Result, expression::graph::op::Op};
+use crate::{
+    ArrayError, DType, Element, Result,
+    expression::graph::{
+        op::Op,
+        source::{AnySource, Source, erased},
+    },
+};
 
 /// An expression as a C++ structure, with all that a kernel needs to evaluate it at a place.
 ///
@@ -109,6 +115,20 @@ impl<'a> Lowered<'a> {
     pub fn host_array<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         let (leaf, is_leaf) = (self.0.leaves.first()?, matches!(self.0.steps[..], [Step { op: Op::Leaf, .. }]));
         if is_leaf { leaf.host_array() } else { None }
+    }
+
+    /// The expression with this source in place of each one of its element type, C++ function and words, so that the host computes other values.
+    #[must_use]
+    pub fn with_source<T: Element>(&self, source: impl Source<T>) -> Self {
+        let mut code = self.0.clone();
+        let source = erased(source);
+        let is_same = |other: &AnySource| {
+            (other.dtype(), other.function(), other.words()) == (source.dtype(), source.function(), source.words())
+        };
+        for other in code.sources.iter_mut().filter(|other| is_same(other)) {
+            *other = source.clone();
+        }
+        Self(code)
     }
 
     /// The shape of the places.

@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 
 use super::{Expr, IntoExpr, Rhs};
 use crate::{
-    Element, Integer, Result,
+    Element, Integer, Numeric, Result,
     expression::job::{Job, Target},
+    layout::Layout,
 };
 
 /// A place of arrays: [`Gpu`] or [`Host`]. A function that is generic over it works on either.
@@ -60,6 +61,32 @@ pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
     #[doc(hidden)]
     fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, internal: Internal) -> Result<()>;
 
+    /// The elements of a view in another layout, which a method of [`Layout`] makes and which has no element twice.
+    #[doc(hidden)]
+    fn laid_mut<'v, T: Element, D: Dimension + 'v, E: Dimension + 'v>(
+        view: Self::ViewMut<'v, T, D>,
+        of: impl FnOnce(&Layout<D>) -> Result<Layout<E>>,
+        internal: Internal,
+    ) -> Result<Self::ViewMut<'v, T, E>>;
+
+    /// The elements of a view in two layouts, which have no element in common.
+    #[doc(hidden)]
+    fn laid_both_mut<'v, T: Element, D: Dimension + 'v>(
+        view: Self::ViewMut<'v, T, D>,
+        of: impl FnOnce(&Layout<D>) -> Result<(Layout<D>, Layout<D>)>,
+        internal: Internal,
+    ) -> Result<Both<Self::ViewMut<'v, T, D>>>;
+
+    /// The bytes of a view's elements as elements of another type.
+    #[doc(hidden)]
+    fn of_bytes_mut<'v, T: Numeric, U: Numeric, D: Dimension + 'v>(
+        view: Self::ViewMut<'v, T, D>,
+        internal: Internal,
+    ) -> Result<Self::ViewMut<'v, U, D>>;
+
+    #[doc(hidden)]
+    fn fill<T: Element, D: Dimension>(view: Self::ViewMut<'_, T, D>, value: T, internal: Internal) -> Result<()>;
+
     /// The arrays one after the other, which have one rank.
     #[doc(hidden)]
     #[track_caller]
@@ -70,6 +97,9 @@ pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
         internal: Internal,
     ) -> Result<Self::Owned<T, D>>;
 }
+
+/// Two views side by side.
+type Both<V> = (V, V);
 
 mod sealed {
     pub trait SealedBackend {}
@@ -147,6 +177,11 @@ pub trait ArrayMut<T: Element, D: Dimension> {
 
     /// Overwrites the array with a function of itself and others: [`GpuArray::update`](crate::GpuArray::update). Functions of
     /// arrays alone, such as `roll`, do not take the array here.
+    ///
+    /// It stands for `x += value` too, which arrays of the host do not have: an operator returns nothing, so its error needs a place that is there after the
+    /// statement. An array on a GPU keeps it with its elements, where each later call finds it, and its drop hands it to the device. An array of
+    /// ndarray has no room for it. A wrapper that borrows the array could be dropped unasked, and the array would be read on as if it had been
+    /// updated; the drop could only panic. So `x.update(|x| x + value)?` returns it.
     ///
     /// # Cost
     /// On the host a copy of the array besides the value.
