@@ -279,7 +279,13 @@ fn emulated_products_err_at_most_twice_as_much_as_cublas(_: &Device) -> Outcome 
 
 /// On the emulated device they always are; on another each of their figures is there or a gap.
 fn peers_that_are_missing_are_gaps(device: &Device) -> Outcome {
-    for (program, peer) in [("sparse", "cusparse"), ("algos", "cublas"), ("algos", "cublaslt"), ("algos", "cusolver"), ("random", "curand")] {
+    for (program, peer) in [
+        ("sparse", "cusparse"),
+        ("algos", "cublas"),
+        ("algos", "cublaslt"),
+        ("algos", "cusolver"),
+        ("random", "curand"),
+    ] {
         let left = run(program, backend(device), &[("BENCH_PEERS", "1")])?;
         left.is_whole(backend(device))?;
         let is_gap = |line: &&Value| line["kind"] == "gap" && line["peer"] == peer && line["reason"].is_string();
