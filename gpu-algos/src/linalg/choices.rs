@@ -34,7 +34,7 @@ fn chosen(function: LinalgFunction, dtype: DType, [a, b]: [&[usize]; 2], limits:
     let b = if has_sides { operand(b, 2, shape.has_axes, rank) } else { Matrix::none(rank) };
     let problem = LinalgProblem::new(function, dtype, &shape, [c, operand(a, 1, (true, true), rank), b]);
     let plan = choose(&problem, limits);
-    format!("{} {}", plan.kernel.template(dtype, plan.policy.warps), described(&launch(&problem, &plan)))
+    format!("{} {}", plan.kernel.template(dtype, plan.policy.algorithm), described(&launch(&problem, &plan)))
 }
 
 #[test]

@@ -10,6 +10,7 @@ use gpu_array::{
 use super::{
     params::{PARAMS, check_text, launch},
     plan::{LinalgKernel, choose},
+    policy::Algorithm,
     problem::LinalgProblem,
 };
 use crate::{
@@ -18,6 +19,10 @@ use crate::{
 };
 
 const TEAM: Header = Header { name: "team.cuh", text: include_str!("device/team.cuh") };
+const REGISTERS: Header = Header { name: "registers.cuh", text: include_str!("device/registers.cuh") };
+const THREADS: Header = Header { name: "threads.cuh", text: include_str!("device/threads.cuh") };
+const ROWS: Header = Header { name: "rows.cuh", text: include_str!("device/rows.cuh") };
+const DETERMINANT: Header = Header { name: "determinant.cuh", text: include_str!("device/determinant.cuh") };
 const SUBSTITUTE: Header = Header { name: "substitute.cuh", text: include_str!("device/substitute.cuh") };
 
 /// The keys of kernels of linear algebra.
@@ -30,27 +35,47 @@ impl LinalgKernel {
             Self::Cholesky => ("cholesky.cuh", include_str!("device/cholesky.cuh")),
             Self::Lu => ("lu.cuh", include_str!("device/lu.cuh")),
             Self::Qr => ("qr.cuh", include_str!("device/qr.cuh")),
+            Self::CholeskyByThreads => ("cholesky_by_threads.cuh", include_str!("device/cholesky_by_threads.cuh")),
+            Self::CholeskyByRows => ("cholesky_by_rows.cuh", include_str!("device/cholesky_by_rows.cuh")),
+            Self::LuByThreads => ("lu_by_threads.cuh", include_str!("device/lu_by_threads.cuh")),
+            Self::LuByRows => ("lu_by_rows.cuh", include_str!("device/lu_by_rows.cuh")),
         };
         Header { name, text }
     }
 
+    /// The headers that the kernel's file includes, directly or not.
+    fn headers(self) -> &'static [Header] {
+        match self {
+            Self::SolveTriangular => &[SUBSTITUTE],
+            Self::Cholesky | Self::Qr => &[],
+            Self::Lu => &[SUBSTITUTE, DETERMINANT],
+            Self::CholeskyByThreads => &[REGISTERS, THREADS],
+            Self::CholeskyByRows => &[REGISTERS, ROWS],
+            Self::LuByThreads => &[REGISTERS, THREADS, DETERMINANT],
+            Self::LuByRows => &[REGISTERS, ROWS, DETERMINANT],
+        }
+    }
+
     /// The template with its arguments.
-    pub(super) fn template(self, dtype: DType, warps: usize) -> String {
+    pub(super) fn template(self, dtype: DType, algorithm: Algorithm) -> String {
         let name = self.header().name.trim_end_matches(".cuh");
-        format!("gpu::algos::linalg::{name}<{}, {warps}>", dtype.cuda_name())
+        format!("gpu::algos::linalg::{name}<{}, {}>", dtype.cuda_name(), algorithm.argument())
     }
 
     /// The program of the kernel.
-    pub(super) fn program(self, dtype: DType, warps: usize) -> Program {
+    pub(super) fn program(self, dtype: DType, algorithm: Algorithm) -> Program {
         let header = self.header();
         let text = format!("#include \"{}\"\n{}", header.name, check_text());
-        let program = loop_program("linalg.cu", text).name_expression(self.template(dtype, warps));
-        with_headers(program, HEADERS.into_iter().chain([PARAMS, TEAM, SUBSTITUTE, header]))
+        let program = loop_program("linalg.cu", text).name_expression(self.template(dtype, algorithm));
+        with_headers(
+            program,
+            HEADERS.into_iter().chain([PARAMS, TEAM]).chain(self.headers().iter().copied()).chain([header]),
+        )
     }
 
-    fn compiled(self, dtype: DType, warps: usize, device: &Device) -> Result<GeneratedKernel> {
-        let key = [SPACE.word(), self as u64, dtype as u64, warps as u64];
-        Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program(dtype, warps)))?)
+    fn compiled(self, dtype: DType, algorithm: Algorithm, device: &Device) -> Result<GeneratedKernel> {
+        let key = [SPACE.word(), self as u64, dtype as u64, algorithm.argument() as u64];
+        Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program(dtype, algorithm)))?)
     }
 }
 
@@ -68,7 +93,7 @@ pub(super) fn run(problem: &LinalgProblem, homes: &[&Stream], stream: &Stream) -
     }
     let device = stream.device();
     let plan = choose(problem, &DeviceLimits::of(device)?);
-    let kernel = plan.kernel.compiled(problem.dtype, plan.policy.warps, device)?;
+    let kernel = plan.kernel.compiled(problem.dtype, plan.policy.algorithm, device)?;
     // SAFETY: the params fulfil the kernel's contract: every offset lies within the views that the operands were made from, no two elements of the
     // results have one place, and the results have an element for each matrix. The views are borrowed (those of results exclusively) until this call
     // returns, and their homes precede and follow the launch.

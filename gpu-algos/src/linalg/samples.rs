@@ -2,15 +2,12 @@
 
 use gpu_array::{DType, gpu_driver::Registry};
 
-use super::{plan::LinalgKernel, policy::LinalgPolicy};
+use super::plan::LinalgKernel;
 
-/// Adds each kernel, for both types and both kinds of teams.
+/// Adds each kernel, for both types and in all its algorithms.
 pub(crate) fn add_to(registry: Registry) -> Registry {
-    let of = |kernel: LinalgKernel| {
-        let types = [DType::F32, DType::F64].into_iter();
-        types.flat_map(move |dtype| [1, LinalgPolicy::LARGE].map(|warps| (kernel, dtype, warps)))
-    };
-    LinalgKernel::ALL.into_iter().flat_map(of).fold(registry, |registry, (kernel, dtype, warps)| {
-        registry.with_sample(kernel.header().name, kernel.program(dtype, warps))
+    let of_types = |(kernel, algorithm)| [DType::F32, DType::F64].map(|dtype| (kernel, algorithm, dtype));
+    LinalgKernel::all().flat_map(of_types).fold(registry, |registry, (kernel, algorithm, dtype)| {
+        registry.with_sample(kernel.header().name, kernel.program(dtype, algorithm))
     })
 }

@@ -172,7 +172,7 @@ impl<'a, T: LinalgElement, K: Dimension> LinalgValue<'a, T, K> {
     ///
     /// # Cost
     /// One launch for the whole stack, and one for each operand that is an expression; a word of device memory, which is copied to the host. The first
-    /// call of a function for matrices of up to 32 rows, and the first for larger ones, compiles or loads its kernel.
+    /// call of a function for matrices of up to 4, 8, 16 and 32 rows, and the first for larger ones, compiles or loads its kernel.
     ///
     /// # Errors
     /// `Singular` and `NotPositiveDefinite` with the index in the stack of the first matrix without a result, and with its first failing pivot;

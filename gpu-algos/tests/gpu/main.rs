@@ -21,6 +21,7 @@ mod launches;
 mod layouts;
 mod lazies;
 mod linalg;
+mod linalg_bits;
 mod lines;
 mod map_rows;
 mod masked;
@@ -102,6 +103,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", matmul_skinny::TESTS)
         .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)
         .group("device", device.clone(), "GPU_TESTS", linalg::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", linalg_bits::TESTS)
         .group("device", device.clone(), "GPU_TESTS", einsum::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_halves::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_integers::TESTS)

@@ -20,6 +20,7 @@
 // Computations (2013), 3.4; Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter
 // 9, and 14.6 on determinants.
 #pragma once
+#include "determinant.cuh"
 #include "substitute.cuh"
 
 namespace gpu::algos::linalg {
@@ -41,13 +42,6 @@ pivot_row(const Team<WARPS> &team, const T *column, int pitch, int k, int n) {
     }
     return row;
 }
-
-// The facts of an elimination beside the factors: the status, and whether rows were exchanged an
-// odd number of times.
-struct Elimination {
-    int status;
-    bool is_odd;
-};
 
 // Replaces a by l and u. Row i of l u is row order[i] of a; `pivots` has the exchanges, unless it
 // is null.
@@ -93,35 +87,6 @@ __device__ __forceinline__ Elimination eliminate(const Team<WARPS> &team, T *a, 
     return told;
 }
 
-// A number as a mantissa in [0.5, 1) and a power of two; 0 and numbers that are not finite stay as
-// they are.
-template <class T> __device__ __forceinline__ T split(T x, int &exponent) {
-    if (x == T(0) || x - x != T(0)) return x;
-    int own;
-    const T mantissa = frexp(x, &own);
-    exponent += own;
-    return mantissa;
-}
-
-// The product of the diagonal, as `split` gives it. Its exponent is carried beside it, so that it
-// overflows or underflows only if the result does.
-template <class T> __device__ __forceinline__ T diagonal_product(const T *a, int pitch, int n,
-                                                                 bool is_odd, int &exponent) {
-    T product = is_odd ? T(-1) : T(1);
-    exponent = 0;
-    for (int k = 0; k < n; k++)
-        product = split(product * split(a[k * pitch + k], exponent), exponent);
-    return product;
-}
-
-// The logarithm of |x| 2^exponent, for x as `split` gives it. The mantissa is turned to one near 1,
-// so that nothing cancels where the number is near 1.
-template <class T> __device__ __forceinline__ T log_of_size(T x, int exponent) {
-    T size = x < T(0) ? -x : x;
-    if (size < T(0.70710678118654752)) size *= T(2), exponent--;
-    return multiply_add(T(exponent), T(0.69314718055994531), natural_logarithm(size));
-}
-
 template <class T, int WARPS> __global__ void __launch_bounds__(MOST_THREADS)
     lu(const __grid_constant__ LinalgParams<MAX_AXES> params) {
     SHARED_DYNAMIC(T, shared);
@@ -143,19 +108,11 @@ template <class T, int WARPS> __global__ void __launch_bounds__(MOST_THREADS)
         if (params.mode == FACTORS) {
             store_matrix<ALL>(team, c, a, pitch, n, n, params.c_row, params.c_column,
                               matrix.is_there, true);
-        } else if (params.mode == DETERMINANT) {
+        } else if (params.mode == DETERMINANT || params.mode == LOG_DETERMINANT) {
             if (team.thread == 0 && matrix.is_there) {
-                int exponent;
-                const T product = diagonal_product(a, pitch, n, told.is_odd, exponent);
-                *c = product - product != T(0) ? product : ldexp(product, exponent);
-            }
-        } else if (params.mode == LOG_DETERMINANT) {
-            if (team.thread == 0 && matrix.is_there) {
-                int exponent;
-                const T product = diagonal_product(a, pitch, n, told.is_odd, exponent);
-                // Of 0 and NaN the sign is 0 and NaN.
-                *c = product > T(0) ? T(1) : product < T(0) ? T(-1) : product + T(0);
-                reinterpret_cast<T *>(params.d)[matrix.number] = log_of_size(product, exponent);
+                SignedProduct<T> product(told.is_odd);
+                for (int k = 0; k < n; k++) product.take(a[k * pitch + k]);
+                store_determinant(params, matrix, product);
             }
         } else {
             const Triangular<T> lower = {a, pitch, n, true, true}, upper = {a, pitch, n, false};

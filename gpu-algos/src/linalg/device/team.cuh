@@ -140,14 +140,18 @@ store_matrix(const Team<WARPS> &team, T *to, const T *from, int pitch, int rows,
 // Writes the status of a matrix: 0, or the number of its first failing pivot, counted from 1. The
 // word `first_failure` gets the complement of matrix and pivot, of which the greatest is that of
 // the first matrix; the order of the atomic operations plays no part.
-template <class Params, int WARPS> __device__ __forceinline__ void
-report(const Params &params, const Team<WARPS> &team, const TeamMatrix &matrix, int status) {
-    if (team.thread != 0 || !matrix.is_there) return;
+template <class Params>
+__device__ __forceinline__ void report(const Params &params, const TeamMatrix &matrix, int status) {
+    if (!matrix.is_there) return;
     if (params.info != 0) reinterpret_cast<int32_t *>(params.info)[matrix.number] = status;
     if (params.first_failure != 0 && status != 0) {
         atomicMax(reinterpret_cast<unsigned long long *>(params.first_failure),
                   ~(matrix.number << PIVOT_BITS | uint64_t(status - 1)));
     }
+}
+template <class Params, int WARPS> __device__ __forceinline__ void
+report(const Params &params, const Team<WARPS> &team, const TeamMatrix &matrix, int status) {
+    if (team.thread == 0) report(params, matrix, status);
 }
 
 } // namespace gpu::algos::linalg
