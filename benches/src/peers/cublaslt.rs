@@ -220,7 +220,7 @@ type Layout = Object<sys::cublasLtMatrixLayout_t>;
 struct Plan {
     handle: Object<sys::cublasLtHandle_t>,
     description: Object<sys::cublasLtMatmulDesc_t>,
-    /// Those of b, a and c, as cuBLASLt sees them: c' = b' a'.
+    /// The layouts of b, a and c, as cuBLASLt sees them: c' = b' a'.
     layouts: [Layout; 3],
     algorithm: sys::cublasLtMatmulAlgo_t,
     types: Types,

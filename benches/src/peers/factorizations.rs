@@ -1,7 +1,7 @@
 //! Stacks of small matrices by cuBLAS (elimination with pivots, then substitution) and cuSOLVER (Cholesky).
 //!
-//! Both overwrite the matrices. Each call factors what the call before has left, which takes as long, and saves the copy that a caller who needs
-//! the matrices afterwards would make. Neither has Q for stacks, so there is no peer of `qr`.
+//! Both overwrite the matrices. Each call factors the matrices that the call before has left, which takes as long, and saves the copy that a caller
+//! who needs them afterwards would make. Neither has Q for stacks, so there is no peer of `qr`.
 #![expect(unsafe_code, reason = "calls of cuBLAS and cuSOLVER")]
 
 use std::{ffi::c_int, mem::MaybeUninit};

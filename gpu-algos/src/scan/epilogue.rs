@@ -50,11 +50,14 @@ impl<T: Element> Scanned<T> {
 
     /// The results of a scan on the host.
     pub(super) fn of_results(results: ArrayD<T>) -> Self {
-        Self(if results.is_standard_layout() {
-            results.into_raw_vec_and_offset().0
-        } else {
-            results.iter().copied().collect()
-        })
+        if !results.is_standard_layout() {
+            return Self(results.iter().copied().collect());
+        }
+        let len = results.len();
+        let (mut values, offset) = results.into_raw_vec_and_offset();
+        values.truncate(offset.unwrap_or(0) + len);
+        values.drain(..offset.unwrap_or(0));
+        Self(values)
     }
 }
 

@@ -134,7 +134,8 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ScanBackend> Scan<'a, O, D, 
     /// Applies `map` to each result before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel. The host computes the results, and
     /// then the expression of them.
     ///
-    /// The expression that `map` receives has the shape of the scanned values, and is valid only within the result of `map`.
+    /// The expression that `map` receives has the shape of the scanned values, and is valid only within the result of `map`: element by element, and not as
+    /// the operand of a reduction, a scan or a product, which are computed before the results are there.
     ///
     /// ```
     /// use gpu_algos::{gpu_array::expression::host, prelude::*};

@@ -147,7 +147,7 @@ fn block_scans_go_from_tile_to_tile(device: &Device) -> Outcome {
 fn warp_scans_restart_at_heads(device: &Device) -> Outcome {
     let (stream, kernel) = (device.stream(), kernel(device, "scan_segments")?);
     let x = maps(160);
-    let some = |lane: u32| if lane.is_multiple_of(3) { 1 << (lane % 5) | lane % 2 } else { 0 };
+    let some = |lane: u32| if lane.is_multiple_of(3) { (1 << (lane % 5)) | (lane % 2) } else { 0 };
     for heads in [|_| 0, |_| 31, some, |lane| if lane % 7 == 1 { 0b10001 } else { 0 }] {
         let heads: Vec<u32> = (0..32).map(heads).collect();
         let (input, output) = arrays(&stream, &x, x.len(), IDENTITY)?;

@@ -156,8 +156,11 @@ fn start<U, E: Dimension>(least: *const U, layout: &Layout<E>) -> *const U {
     least.wrapping_add(layout.span().start)
 }
 
-/// Lengths and strides, as they are from the least address on.
+/// Lengths and strides, as they are from the least address on; those of C order where there is no element.
 fn steps_up<E: Dimension>(layout: &Layout<E>) -> StrideShape<E> {
+    if layout.is_empty() {
+        return layout.dim().clone().into();
+    }
     let mut steps = layout.dim().clone();
     for (step, stride) in steps.slice_mut().iter_mut().zip(layout.strides()) {
         *step = stride.unsigned_abs();
@@ -165,10 +168,10 @@ fn steps_up<E: Dimension>(layout: &Layout<E>) -> StrideShape<E> {
     layout.dim().clone().strides(steps)
 }
 
-/// The axes along which addresses fall.
+/// The axes along which addresses of elements fall.
 fn axes_down<E: Dimension>(layout: &Layout<E>) -> impl Iterator<Item = Axis> {
-    let axes = layout.shape().iter().zip(layout.strides()).enumerate();
-    axes.filter(|(_, (len, stride))| **stride < 0 && **len > 1).map(|(axis, _)| Axis(axis))
+    let (axes, is_empty) = (layout.shape().iter().zip(layout.strides()).enumerate(), layout.is_empty());
+    axes.filter(move |(_, (len, stride))| !is_empty && **stride < 0 && **len > 1).map(|(axis, _)| Axis(axis))
 }
 
 impl fmt::Debug for OwnedHost {

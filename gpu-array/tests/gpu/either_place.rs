@@ -1,12 +1,14 @@
 //! Functions that are generic over the place: parts, joins and writes give the same on a device and on the host, and what ndarray gives.
 
 use gpu_array::{
-    ArrayError, ArrayMut, Complex, GpuArray, Numeric, Result, concatenate,
+    ArrayError, ArrayMut, Complex, GpuArray, Numeric, PartsMut, Result, concatenate,
     expression::{Backend, Expr, Gpu, Host, host, promoted, roll},
     hstack, meshgrid, stack, vstack,
 };
 use gpu_driver::Device;
-use ndarray::{Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Ix1, Ix2, Ix3, IxDyn, MeshIndex, arr0, array, s};
+use ndarray::{
+    Array, Array1, Array2, ArrayD, ArrayViewD, Axis, Ix1, Ix2, Ix3, IxDyn, MeshIndex, SliceInfoElem, arr0, array, s,
+};
 use testkit::{Layout, Outcome, Test, ensure, ensure_eq, tests};
 
 pub const TESTS: &[Test<Device>] = tests![
@@ -18,6 +20,7 @@ pub const TESTS: &[Test<Device>] = tests![
     parts_of_values_are_told,
     writes_that_cannot_be_done_leave_the_array_as_it_is,
     parts_of_every_layout_are_written_at_either_place,
+    parts_of_empty_arrays_are_written_at_either_place,
     parts_that_are_none_have_one_error_at_either_place,
     bytes_are_read_and_written_at_either_place,
 ];
@@ -123,6 +126,37 @@ fn parts_of_every_layout_are_those_of_ndarray(device: &Device) -> Outcome {
         }
     }
     ensure!(seen > 5, "{seen} layouts");
+    Ok(())
+}
+
+/// The first `end` indices, or all for more than there can be, in steps.
+fn back(end: usize, step: isize) -> SliceInfoElem {
+    SliceInfoElem::Slice { start: 0, end: isize::try_from(end).ok(), step }
+}
+
+/// Parts of arrays without elements, whose strides lead nowhere.
+fn parts_of_empty_arrays_are_written_at_either_place(device: &Device) -> Outcome {
+    fn write<P: PartsMut<i32, IxDyn>>(x: &mut P) -> gpu_array::Result<Vec<usize>> {
+        let last = Axis(x.as_expr().shape()?.len() - 1);
+        x.slice_mut(&[back(usize::MAX, 1), back(usize::MAX, -1)][..])?.fill(1)?;
+        x.invert_axis_mut(Axis(0))?.fill(2)?;
+        x.insert_axis_mut(Axis(1))?.fill(3)?;
+        x.t_mut()?.fill(4)?;
+        x.view_as_mut::<i16>()?.fill(5)?;
+        x.fill(6)?;
+        Ok(x.split_at_mut(last, 0)?.1.as_expr().shape()?.to_vec())
+    }
+    for shape in [[3, 0], [0, 3], [0, 0]] {
+        let mut on_host = ArrayD::<i32>::zeros(&shape[..]);
+        let mut x = GpuArray::from_ndarray(device, &on_host)?;
+        ensure_eq!(write(&mut on_host)?, shape);
+        ensure_eq!(write(&mut x)?, shape);
+        let mut cut = ArrayD::<i32>::zeros(&[3, 4][..]);
+        let mut part = cut.slice_mut(&[back(shape[0], 1), back(shape[1], -1)][..]);
+        ensure_eq!(write(&mut part)?, shape);
+        drop(part);
+        ensure!(cut.iter().all(|&x| x == 0), "{cut}");
+    }
     Ok(())
 }
 

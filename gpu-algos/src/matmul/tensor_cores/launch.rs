@@ -148,7 +148,8 @@ fn launch_copies(products: Products, operands: [&mut Prepared; 2], homes: &[&Str
         let config = LaunchConfig { grid: blocks.into(), block: SPLIT_THREADS.into(), shared_bytes: 0 };
         // SAFETY: the values have the types of the kernel's parameters, which its program asserts, and fulfil its contract; the views that are read
         // are borrowed until this call returns, and the memory that is written is in the order of `stream`.
-        Ok(unsafe { kernel.launch_with(config, values, homes, stream)? })
+        unsafe { kernel.launch_with(config, values, homes, stream)? };
+        Ok(())
     };
     match operands.map(|operand| operand.copy.as_mut()) {
         [Some(left), Some(right)] if products == Products::ThreeBf16 => {

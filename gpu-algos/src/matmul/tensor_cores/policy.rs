@@ -29,8 +29,8 @@ impl TensorCores {
 
     /// The time of a product of f32 on CUDA cores, of which `strict` is the estimate, as it compares with that of products of bf16.
     ///
-    /// The estimate is that of full tiles. H200, us, estimated, measured, and six products of bf16: 512 8.9, 12.0, 12.8; 640 13.9, 23.3, 17.6; 768 20.0, 30.4, 23.8;
-    /// 384 6.6, 8.0, 10.7 (with a launch for each factor, where there is one for both now, about 2 us less).
+    /// The estimate is that of full tiles: at 512 8.9 us, where 12.0 were measured. H200, us, CUDA cores and six products of bf16 with a launch that splits each
+    /// factor (about 2 us more than one for both): 384 8.0, 10.7; 512 12.0, 12.8; 640 23.3, 17.6; 768 30.4, 23.8.
     pub(super) fn strict_time(&self, strict: f64) -> f64 {
         if self.has_warpgroups { 1.55 * strict } else { strict }
     }

@@ -54,7 +54,7 @@ pub trait PartsMut<T: Element, D: Dimension>: ArrayMut<T, D> {
     /// The axes in reverse order, to write: [`GpuArray::t_mut`](crate::GpuArray::t_mut).
     ///
     /// # Errors
-    /// Those of the method of [`GpuArray`](crate::GpuArray).
+    /// None; the other parts have some.
     fn t_mut<'v>(&'v mut self) -> Result<ViewMut<'v, Self, T, D, D>>
     where
         D: 'v,
@@ -114,7 +114,7 @@ pub trait PartsMut<T: Element, D: Dimension>: ArrayMut<T, D> {
     /// Without the axes of length 1, to write: [`GpuArray::squeeze_mut`](crate::GpuArray::squeeze_mut).
     ///
     /// # Errors
-    /// Those of the method of [`GpuArray`](crate::GpuArray).
+    /// None; the other parts have some.
     fn squeeze_mut<'v>(&'v mut self) -> Result<ViewMut<'v, Self, T, D, IxDyn>>
     where
         D: 'v,
@@ -149,7 +149,7 @@ pub trait PartsMut<T: Element, D: Dimension>: ArrayMut<T, D> {
     /// The elements whose indices are all the same, to write: [`GpuArray::diagonal_mut`](crate::GpuArray::diagonal_mut).
     ///
     /// # Errors
-    /// Those of the method of [`GpuArray`](crate::GpuArray).
+    /// None; the other parts have some.
     fn diagonal_mut<'v>(&'v mut self) -> Result<ViewMut<'v, Self, T, D, Ix1>>
     where
         D: 'v,
