@@ -1,7 +1,7 @@
 //! Functions that are generic over the place: parts, joins and writes give the same on a device and on the host, and what ndarray gives.
 
 use gpu_array::{
-    ArrayError, ArrayMut, Complex, GpuArray, Numeric, PartsMut, Result, concatenate,
+    ArrayError, ArrayMut, Complex, GpuArray, Numeric, Result, concatenate,
     expression::{Backend, Expr, Gpu, Host, host, promoted, roll},
     hstack, meshgrid, stack, vstack,
 };
@@ -136,7 +136,8 @@ fn back(end: usize, step: isize) -> SliceInfoElem {
 
 /// Parts of arrays without elements, whose strides lead nowhere.
 fn parts_of_empty_arrays_are_written_at_either_place(device: &Device) -> Outcome {
-    fn write<P: PartsMut<i32, IxDyn>>(x: &mut P) -> gpu_array::Result<Vec<usize>> {
+    fn write<P: gpu_array::PartsMut<i32, IxDyn>>(x: &mut P) -> Result<Vec<usize>> {
+        use gpu_array::PartsMut;
         let last = Axis(x.as_expr().shape()?.len() - 1);
         x.slice_mut(&[back(usize::MAX, 1), back(usize::MAX, -1)][..])?.fill(1)?;
         x.invert_axis_mut(Axis(0))?.fill(2)?;
