@@ -554,7 +554,7 @@ static OPERATIONS: &[Operation<Call>] = &[
     },
     Operation {
         name: "MatrixProduct::write_into, emulated",
-        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 3)],
+        makes: &[(Allocation, 2), (ModuleLoad, 2), (Launch, 2)],
         sweep: |call| {
             in_precision(call, |x, target| x.t().matmul(x).precision(Precision::Emulated.forced()).write_into(target))
         },
