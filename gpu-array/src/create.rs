@@ -57,7 +57,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     /// # let device = gpu_driver::Device::first()?;
     /// // SAFETY: `assign` writes all of it.
     /// let mut x = unsafe { gpu_array::GpuArray::<f32, _>::empty(&device, (2, 3))? };
-    /// x.assign(1.5f32)?;
+    /// x.fill(1.5f32)?;
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     #[expect(unsafe_code, reason = "memory that the caller writes before anyone reads it")]
