@@ -55,7 +55,7 @@ impl<T: Element, D: Dimension> GpuArray<T, D> {
     ///
     /// ```no_run
     /// # let device = gpu_driver::Device::first()?;
-    /// // SAFETY: `assign` writes all of it.
+    /// // SAFETY: `fill` writes all of it.
     /// let mut x = unsafe { gpu_array::GpuArray::<f32, _>::empty(&device, (2, 3))? };
     /// x.fill(1.5f32)?;
     /// # Ok::<(), gpu_array::ArrayError>(())
