@@ -60,7 +60,7 @@ struct Prepared {
 struct OperandCopy {
     params: Words,
     blocks: u32,
-    _memory: DeviceVec<u32>,
+    memory: DeviceVec<u32>,
 }
 
 /// Enqueues the product on `stream`, after the work of `homes`, if that is expected to take less than `strict`; false if not. Does not wait.
@@ -137,8 +137,8 @@ fn prepare(
         }
     };
     let blocks = items.div_ceil(SPLIT_THREADS as usize).min(SPLIT_BLOCKS * limits.multiprocessors);
-    let copy = OperandCopy { params: split_params(&copied, memory.as_raw()), blocks: blocks as u32, _memory: memory };
-    Ok(Prepared { operand: operand(copy._memory.as_raw()), copy: Some(copy) })
+    let copy = OperandCopy { params: split_params(&copied, memory.as_raw()), blocks: blocks as u32, memory };
+    Ok(Prepared { operand: operand(copy.memory.as_raw()), copy: Some(copy) })
 }
 
 /// Enqueues the copies of operands: both parts of f32 in one launch, others in one each.

@@ -29,8 +29,8 @@ impl TensorCores {
 
     /// The time of a product of f32 on CUDA cores, of which `strict` is the estimate, as it compares with that of products of bf16.
     ///
-    /// The estimate is that of full tiles: at 512 8.9 us, where 12.0 were measured. H200, us, CUDA cores and six products of bf16 with a launch that splits each
-    /// factor (about 2 us more than one for both): 384 8.0, 10.7; 512 12.0, 12.8; 640 23.3, 17.6; 768 30.4, 23.8.
+    /// The estimate is that of full tiles: at 512 8.9 us, where 12.0 were measured. H200, us, CUDA cores and six products of bf16 with a launch that splits
+    /// each factor (about 2 us more than one for both): 384 8.0, 10.7; 512 12.0, 12.8; 640 23.3, 17.6; 768 30.4, 23.8.
     pub(super) fn strict_time(&self, strict: f64) -> f64 {
         if self.has_warpgroups { 1.55 * strict } else { strict }
     }
@@ -222,7 +222,11 @@ const LAUNCH_SLOTS: f64 = 674_000.0;
 
 /// The estimated time of a copy of so many bytes, read and written, on `multiprocessors`.
 pub(in crate::matmul) fn copy_time(bytes: usize, multiprocessors: usize) -> f64 {
-    LAUNCH_SLOTS + bytes as f64 / (multiprocessors as f64 * BYTES_PER_SLOT)
+    LAUNCH_SLOTS + time_of_bytes(bytes, multiprocessors)
+}
+
+fn time_of_bytes(bytes: usize, multiprocessors: usize) -> f64 {
+    bytes as f64 / (multiprocessors as f64 * BYTES_PER_SLOT)
 }
 
 /// The launch that splits both factors of f32 takes this long: 2.2 us.
@@ -230,7 +234,7 @@ const SPLIT_LAUNCH_SLOTS: f64 = 500_000.0;
 
 /// The estimated time of the launch that splits both factors, of so many bytes, read and written.
 pub(super) fn split_time(bytes: usize, multiprocessors: usize) -> f64 {
-    copy_time(bytes, multiprocessors) - LAUNCH_SLOTS + SPLIT_LAUNCH_SLOTS
+    SPLIT_LAUNCH_SLOTS + time_of_bytes(bytes, multiprocessors)
 }
 
 /// The largest first. One H100, TFLOP/s at 4096 without the copies: TF32 395 (cuBLAS 411); bf16 797 (cuBLAS 801), with tiles of 128 x 128 523, with
