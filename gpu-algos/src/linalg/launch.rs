@@ -37,8 +37,8 @@ impl LinalgKernel {
             Self::Qr => ("qr.cuh", include_str!("device/qr.cuh")),
             Self::CholeskyByThreads => ("cholesky_by_threads.cuh", include_str!("device/cholesky_by_threads.cuh")),
             Self::CholeskyByRows => ("cholesky_by_rows.cuh", include_str!("device/cholesky_by_rows.cuh")),
-            Self::LuByThreads => ("lu_by_threads.cuh", include_str!("device/lu_by_threads.cuh")),
-            Self::LuByRows => ("lu_by_rows.cuh", include_str!("device/lu_by_rows.cuh")),
+            Self::LuByThreads(_) => ("lu_by_threads.cuh", include_str!("device/lu_by_threads.cuh")),
+            Self::LuByRows(_) => ("lu_by_rows.cuh", include_str!("device/lu_by_rows.cuh")),
         };
         Header { name, text }
     }
@@ -51,15 +51,21 @@ impl LinalgKernel {
             Self::Lu => &[SUBSTITUTE, DETERMINANT],
             Self::CholeskyByThreads => &[REGISTERS, THREADS],
             Self::CholeskyByRows => &[REGISTERS, ROWS],
-            Self::LuByThreads => &[REGISTERS, THREADS, DETERMINANT],
-            Self::LuByRows => &[REGISTERS, ROWS, DETERMINANT],
+            Self::LuByThreads(_) => &[REGISTERS, THREADS, DETERMINANT],
+            Self::LuByRows(_) => &[REGISTERS, ROWS, DETERMINANT],
         }
     }
 
     /// The template with its arguments.
     pub(super) fn template(self, dtype: DType, algorithm: Algorithm) -> String {
         let name = self.header().name.trim_end_matches(".cuh");
-        format!("gpu::algos::linalg::{name}<{}, {}>", dtype.cuda_name(), algorithm.argument())
+        let arguments = format!("{}, {}", dtype.cuda_name(), algorithm.argument());
+        match self {
+            Self::LuByThreads(lu) | Self::LuByRows(lu) => {
+                format!("gpu::algos::linalg::{name}<{arguments}, {}>", lu.argument())
+            }
+            _ => format!("gpu::algos::linalg::{name}<{arguments}>"),
+        }
     }
 
     /// The program of the kernel.
@@ -74,7 +80,7 @@ impl LinalgKernel {
     }
 
     fn compiled(self, dtype: DType, algorithm: Algorithm, device: &Device) -> Result<GeneratedKernel> {
-        let key = [SPACE.word(), self as u64, dtype as u64, algorithm.argument() as u64];
+        let key = [SPACE.word(), self.number(), dtype as u64, algorithm.argument() as u64];
         Ok(device.generated_kernel(&SPACE, &key, || Ok(self.program(dtype, algorithm)))?)
     }
 }

@@ -47,7 +47,8 @@
 //! # How it works
 //! `problem.rs` has the rules for shapes. `policy.rs` chooses the place of a matrix. Elimination and `cholesky` keep one of up to 8 rows in the registers of
 //! a thread (`lu_by_threads`, `cholesky_by_threads`), and one of up to 32 in those of 16 or 32 lanes of a warp, a row each (`lu_by_rows`,
-//! `cholesky_by_rows`): their loops are unrolled for 4, 8, 16 or 32 rows, and elements pass between lanes and memory through shared memory. Larger matrices,
+//! `cholesky_by_rows`): their loops are unrolled for 4, 8, 16 or 32 rows, and elements pass between lanes and memory through shared memory. Each use of an
+//! elimination (factors, one right-hand side, several) is a kernel of its own, so that a first call compiles that alone. Larger matrices,
 //! and all of `solve_triangular` and `qr`, stay in shared memory from load to store, with 4 to 32 threads of a warp, or a block above 32 rows or columns
 //! (`solve_triangular`, `cholesky`, `lu`, `qr`). All kernels of a function have the same operations in the same order, so that results have the same bits.
 //! `plan.rs` chooses kernel, policy and grid; `launch.rs` compiles and launches the kernels of `device/`.

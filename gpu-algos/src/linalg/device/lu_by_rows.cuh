@@ -9,7 +9,9 @@
 //
 // Contract: a grid of any size, which strides over the stack; blocks of whole warps, at most 128
 // threads; dynamic shared memory SIZE elements and 16 bytes for each thread. Rows at most SIZE.
-// Modes, strides, results and parameters are those of lu.cuh. Bytes moved: a, b, c and d once.
+// Modes, strides, results and parameters are those of lu.cuh; USE is the part of the modes that is
+// compiled: SOLUTION of one column is ONE_COLUMN, of several COLUMNS, as is INVERSE, and the others
+// are FACTORS_ALONE. Bytes moved: a, b, c and d once.
 // Source: that of lu.cuh.
 #pragma once
 #include "determinant.cuh"
@@ -228,7 +230,7 @@ solve_by_columns(const RowElimination<T, SIZE> &factors, const TeamMatrix &matri
 // Steps wait for each other more than for arithmetic, so that resident warps count more than a few
 // spilled registers: of 6 blocks of 128 threads 2^18 solutions of 16 rows of f32 take an H200 441
 // us, of 4, without a spilled one, 528.
-template <class T, int SIZE>
+template <class T, int SIZE, int USE>
 __global__ void __launch_bounds__(MOST_THREADS, SIZE * sizeof(T) < 256 ? 6 : 4)
     lu_by_rows(const __grid_constant__ LinalgParams<MAX_AXES> params) {
     SHARED_DYNAMIC(T, shared);
@@ -242,21 +244,19 @@ __global__ void __launch_bounds__(MOST_THREADS, SIZE * sizeof(T) < 256 ? 6 : 4)
         RowElimination<T, SIZE> factors(matrices);
         matrices.load(factors.a, first, matrix);
         factors.run();
-        if (params.mode == FACTORS) {
+        if constexpr (USE == ONE_COLUMN) {
+            solve_by_rows(factors, matrix);
+        } else if constexpr (USE == COLUMNS) {
+            solve_by_columns(factors, matrix);
+        } else if (params.mode == FACTORS) {
             if (row < n && matrix.is_there)
                 reinterpret_cast<int32_t *>(params.d)[matrix.number * n + row] = factors.pivot;
             matrices.store(first, matrix);
-        } else if (params.mode == DETERMINANT || params.mode == LOG_DETERMINANT) {
-            if (row == 0 && matrix.is_there) {
-                SignedProduct<T> product(factors.is_odd);
-                for (int k = 0; k < n; k++)
-                    product.take(matrices.pieces()[k * (matrices.stage.PITCH + 1)]);
-                store_determinant(params, matrix, product);
-            }
-        } else if (params.mode == SOLUTION && params.columns == 1) {
-            solve_by_rows(factors, matrix);
-        } else {
-            solve_by_columns(factors, matrix);
+        } else if (row == 0 && matrix.is_there) {
+            SignedProduct<T> product(factors.is_odd);
+            for (int k = 0; k < n; k++)
+                product.take(matrices.pieces()[k * (matrices.stage.PITCH + 1)]);
+            store_determinant(params, matrix, product);
         }
         report(params, matrices.team, matrix, factors.status);
         __syncwarp();

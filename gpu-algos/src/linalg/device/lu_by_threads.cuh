@@ -5,8 +5,9 @@
 //
 // Contract: a grid of any size, which strides over the stack; blocks of whole warps, at most 128
 // threads; dynamic shared memory SIZE * SIZE elements and 16 bytes for each thread. Rows at most
-// SIZE. Modes, strides, results and parameters are those of lu.cuh. Bytes moved: a, b, c and d
-// once. Source: that of lu.cuh.
+// SIZE. Modes, strides, results and parameters are those of lu.cuh; USE is the part of the modes
+// that is compiled: SOLUTION and INVERSE are COLUMNS, the others FACTORS_ALONE. Bytes moved: a, b,
+// c and d once. Source: that of lu.cuh.
 #pragma once
 #include "determinant.cuh"
 #include "threads.cuh"
@@ -144,7 +145,7 @@ __device__ __forceinline__ void solve_by_threads(const ThreadMatrices<T, SIZE> &
     if (is_gathered) matrices.flush(first);
 }
 
-template <class T, int SIZE> __global__ void __launch_bounds__(MOST_THREADS)
+template <class T, int SIZE, int USE> __global__ void __launch_bounds__(MOST_THREADS)
     lu_by_threads(const __grid_constant__ LinalgParams<MAX_AXES> params) {
     SHARED_DYNAMIC(T, shared);
     gpu::grid_dependency_wait();
@@ -157,22 +158,22 @@ template <class T, int SIZE> __global__ void __launch_bounds__(MOST_THREADS)
         ThreadElimination<T, SIZE> factors;
         matrices.template load<false>(factors.a, first, matrix);
         factors.run(n);
-        if (params.mode == FACTORS) {
+        if constexpr (USE != FACTORS_ALONE) {
+            solve_by_threads(matrices, matrix, first, factors);
+        } else if (params.mode == FACTORS) {
             int32_t *const pivots = reinterpret_cast<int32_t *>(params.d) + matrix.number * n;
 #pragma unroll
             for (int k = 0; k < SIZE; k++) {
                 if (matrix.is_there && k < n) pivots[k] = factors.pivots[k];
             }
             matrices.store(factors.a, first, matrix);
-        } else if (params.mode == DETERMINANT || params.mode == LOG_DETERMINANT) {
+        } else {
             SignedProduct<T> product(factors.is_odd);
 #pragma unroll
             for (int k = 0; k < SIZE; k++) {
                 if (k < n) product.take(factors.a[k * SIZE + k]);
             }
             if (matrix.is_there) store_determinant(params, matrix, product);
-        } else {
-            solve_by_threads(matrices, matrix, first, factors);
         }
         report(params, matrix, factors.status);
         __syncwarp();
