@@ -194,11 +194,11 @@ pub(super) const DOUBLE: &[MatmulTile] = &[
 /// f64 on Hopper, where a warp of its own copies boxes of both operands.
 ///
 /// H200, of cuBLAS 13.1's speed, one round: 1.10 at 512 (7.15 us, cuBLAS 7.90), 0.98 at 1024 (40.7 and 40.0), 1.02 at 4096 (2.24 ms and 2.29) and 1.02 at
-/// 8192 (19.2 and 19.6 ms; with copies in a loop, as they are now, 20.0, and 4096 with a transposed 2.31 in place of 3.05). With pointers in place of
-/// `gpu::SharedAddress` NVRTC computes addresses of 32 bits with 64, and the loop of the largest tile has 263 instructions in place of 164, with 32 values
-/// along k 480 in place of 299, of which 72 are loads of spilled registers: 1.04, 0.93, 0.95 and 0.96 with 16 values along k. The efficiencies are the slopes
-/// of a program of its own: us for 128 values along k 8.50, 4.34, 2.32, 1.36, and 1.38 for two blocks of 32 x 32 (one alone 1.13); begin and end are 2 to 4
-/// us. Warps of 16 x 16 read as many bytes of shared memory as there are cycles for.
+/// 8192 (19.2 and 19.6 ms; with all copies in a loop 20.0). With pointers in place of `gpu::SharedAddress` NVRTC computes addresses of 32 bits with 64, and
+/// the loop of the largest tile has 263 instructions in place of 164, with 32 values along k 480 in place of 299, of which 72 are loads of spilled registers:
+/// 1.04, 0.93, 0.95 and 0.96 with 16 values along k. The efficiencies are the slopes of a program of its own: us for 128 values along k 8.50, 4.34, 2.32,
+/// 1.36, and 1.38 for two blocks of 32 x 32 (one alone 1.13); begin and end are 2 to 4 us. Warps of 16 x 16 read as many bytes of shared memory as there are
+/// cycles for.
 ///
 /// Tried: products of 4, 8 and 16 values along k have the same times at 4096, 16 spill there; 512 takes 9.6, 9.5 and 8.5 us, and 7.3 with 32 in place of
 /// 16 values along k a stage. Copies by a thread of a warp that multiplies: 512 9.4, 1024 53, 4096 3.1 ms, with two blocks of 128 x 64 a multiprocessor
