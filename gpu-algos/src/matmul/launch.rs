@@ -18,7 +18,7 @@ use super::{
     precision::{Precision, RequestedPrecision},
     problem::MatmulProblem,
     program,
-    stack::StackPolicy,
+    stack::{StackPolicy, is_narrow},
     tensor_cores::{self, Products},
     tile::PACK_BYTES,
     warps::{self, WarpPlan},
@@ -28,26 +28,39 @@ use crate::{
     common::launch::{DeviceLimits, Launch, ScratchNeed},
 };
 
-/// Enqueues a product of numbers of 16 or 8 bits on `stream`, after the work of `homes`, if tensor cores compute it, and are expected to be faster than
-/// CUDA cores are with numbers of 32 bits, as they are but for few results of many terms; false if not. Does not wait.
+/// Enqueues a product of numbers of 16 or 8 bits on `stream`, after the work of `homes`: a stack of small matrices in the kernel of these, others if
+/// tensor cores compute them, and are expected to be faster than CUDA cores are with numbers of 32 bits, as they are but for few results of many terms;
+/// false if not. Does not wait.
 ///
 /// # Errors
 /// Those of [`run`].
-fn run_on_tensor_cores(
+fn run_narrow(
     problem: &MatmulProblem,
     epilogue: Option<&ProductEpilogue<'_, '_>>,
     homes: &[&Stream],
     stream: &Stream,
 ) -> Result<bool> {
-    // Of a stack of small matrices most of a tile would be empty.
-    let fits = problem.batch.len() <= MAX_AXES && !StackPolicy::is_small(problem);
-    let Some(products) = Products::of(problem.dtype, Precision::Strict).filter(|_| fits) else { return Ok(false) };
+    if problem.batch.len() > MAX_AXES {
+        return Ok(false);
+    }
     if problem.is_empty() {
         return Ok(true);
     }
     let limits = DeviceLimits::of(stream.device())?;
-    let strict = time_in_words(problem, &limits);
-    tensor_cores::run(problem, (products, strict), epilogue, &limits, homes, stream)
+    // Of a stack of small matrices most of a tile of tensor cores would be empty. Matrices of 33 to 64 rows or columns fill enough of one.
+    if !StackPolicy::is_small(problem)
+        && let Some(products) = Products::of(problem.dtype, Precision::Strict)
+    {
+        let strict = time_in_words(problem, &limits);
+        if tensor_cores::run(problem, (products, strict), epilogue, &limits, homes, stream)? {
+            return Ok(true);
+        }
+    }
+    let Some(policy) = StackPolicy::of(problem, &limits).filter(|_| epilogue.is_none()) else { return Ok(false) };
+    let kernel = stack_kernel(problem.dtype, &policy, false, stream.device())?;
+    // SAFETY: as in `run`: the params fulfil the kernel's contract for views that are borrowed until this call returns, that of c exclusively.
+    unsafe { of_stack(problem, &policy).enqueue(&kernel, homes, stream)? };
+    Ok(true)
 }
 
 /// Enqueues the product on `stream`, after the work of `homes`; false, with nothing enqueued, for some products of numbers of 16 or 8 bits, and for those
@@ -64,7 +77,7 @@ pub(super) fn run(
     stream: &Stream,
 ) -> Result<bool> {
     if problem.dtype.is_half() || problem.is_of_bytes() {
-        return run_on_tensor_cores(problem, epilogue, homes, stream);
+        return run_narrow(problem, epilogue, homes, stream);
     }
     let got = problem.batch.len();
     if got > MAX_AXES {
@@ -175,7 +188,8 @@ fn stack_kernel(dtype: DType, policy: &StackPolicy, is_listed: bool, device: &De
     /// The keys of kernels of stacks.
     static SPACE: KernelSpace = KernelSpace::new();
     let [size, flags] = policy.key();
-    let key = [SPACE.word(), size, flags, element_key(dtype), is_listed.into()];
+    let element = if is_narrow(dtype) { (dtype as u64) << 40 } else { element_key(dtype) };
+    let key = [SPACE.word(), size, flags, element, is_listed.into()];
     let program = || program::of_stack(dtype, policy, is_listed.then(program::listed));
     Ok(device.generated_kernel(&SPACE, &key, || Ok(program()))?)
 }

@@ -189,8 +189,9 @@ impl<'a, T: MatmulElement, K: Dimension> MatrixProduct<'a, T, K> {
     ///
     /// # Cost
     /// One launch, of 2 m n k operations for each matrix, and one for each factor that is copied ([`Matmul`](super::Matmul), Layouts): a copy of a
-    /// broadcast factor has all its elements. Of f16 and bf16 few results of thousands of terms, and stacks of matrices
-    /// of at most 32 rows and columns, are products of copies in f32, with a launch for each copy and one for the result. A factor that is an
+    /// broadcast factor has all its elements. Stacks of matrices of f16 and bf16 of at most 32 rows and columns are one launch without copies, whose sums
+    /// are added in f32 in the order of k, if their axes join to one. Other such stacks, and few results of thousands of terms of these types, are products
+    /// of copies in f32, with a launch for each copy and one for the result. A factor that is an
     /// expression is computed first, by a launch into an array. If there are too few tiles of the result for the device, several blocks share each, and
     /// scratch memory of the stream holds their sums. Products with a row or a column are reductions, which read the matrix once and round no more than
     /// [`dot`](crate::Reductions::dot) does. The first product of this form compiles or loads its kernel.

@@ -3,14 +3,14 @@
 use gpu_array::{
     DType,
     expression::{HEADERS, loop_program},
-    gpu_driver::{COMPLEX, Header, Program, SHARED_ADDRESS, TENSOR_COPY, WARPGROUP},
+    gpu_driver::{COMPLEX, HALF, Header, Program, SHARED_ADDRESS, TENSOR_COPY, WARPGROUP},
 };
 
 use super::{
     epilogue::EPILOGUE,
     params::{ExtendedParams, PARAMS, check_text},
     policy::{MatmulPolicy, TileKernel, cuda_element},
-    stack::StackPolicy,
+    stack::{StackPolicy, is_narrow},
     tensor_cores, warps,
 };
 use crate::common::launch::with_headers;
@@ -20,6 +20,7 @@ pub(super) const SHARES: Header = Header { name: "matmul_shares.cuh", text: incl
 pub(super) const SKINNY: Header = Header { name: "matmul_skinny.cuh", text: include_str!("device/matmul_skinny.cuh") };
 pub(super) const BOXES: Header = Header { name: "matmul_boxes.cuh", text: include_str!("device/matmul_boxes.cuh") };
 pub(super) const STACK: Header = Header { name: "matmul_stack.cuh", text: include_str!("device/matmul_stack.cuh") };
+const STACK_NARROW: Header = Header { name: "stack_narrow.cuh", text: include_str!("device/stack_narrow.cuh") };
 pub(super) const WARPS: Header = Header { name: "matmul_warps.cuh", text: include_str!("device/matmul_warps.cuh") };
 const COMPLEX_BOXES: Header = Header { name: "complex_boxes.cuh", text: include_str!("device/complex_boxes.cuh") };
 const LISTED: Header = Header { name: "listed.cuh", text: include_str!("device/listed.cuh") };
@@ -63,6 +64,10 @@ pub(super) fn of_stack(dtype: DType, policy: &StackPolicy, extended: Option<Exte
     match extended {
         Some(ExtendedParams { text, headers, params }) => {
             program_with(STACK, dtype, policy.template_of(dtype, &params), &text, &headers)
+        }
+        None if is_narrow(dtype) => {
+            let include = format!("#include \"{}\"\n", STACK_NARROW.name);
+            program_with(STACK, dtype, policy.template(dtype), &include, &[HALF, STACK_NARROW])
         }
         None => program_with(STACK, dtype, policy.template(dtype), "", &[]),
     }

@@ -98,6 +98,10 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     let registry = stacks.fold(registry, |registry, (dtype, tile)| {
         registry.with_sample(STACK.name, program::of_stack(dtype, &stack(tile), None))
     });
+    let narrow = [(DType::F16, TILES[1]), (DType::F16, TILES[2]), (DType::I8, TILES[1])];
+    let registry = narrow.into_iter().fold(registry, |registry, (dtype, tile)| {
+        registry.with_sample(STACK.name, program::of_stack(dtype, &stack(tile), None))
+    });
     // Matrices that lie anywhere.
     let registry = TILES.iter().fold(registry, |registry, &tile| {
         registry.with_sample(STACK.name, program::of_stack(DType::F32, &stack(tile), Some(program::listed())))

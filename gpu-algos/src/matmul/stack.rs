@@ -35,6 +35,19 @@ pub(super) const TILES: [StackTile; 4] = [
     StackTile::new(64, (4, 8), 1, 4),
 ];
 
+/// Elements of 16 or 8 bits in a pack, NARROW_PACK in C++: 16 or 8 bytes, and whole packs of every tile's rows.
+const NARROW_PACK: usize = 8;
+
+/// The bytes of a sum of elements of a type, which are those of an element in shared memory.
+fn sum_bytes(dtype: DType) -> usize {
+    dtype.bytes().max(size_of::<f32>())
+}
+
+/// Whether elements are widened on the way to shared memory.
+pub(super) fn is_narrow(dtype: DType) -> bool {
+    dtype.bytes() < sum_bytes(dtype)
+}
+
 /// Blocks for each multiprocessor, with fewer of which a block has one matrix, or a part of one.
 const LEAST_WAVES: usize = 4;
 
@@ -53,17 +66,20 @@ impl StackPolicy {
     pub(super) fn of(problem: &MatmulProblem, device: &DeviceLimits) -> Option<Self> {
         let MatmulProblem { dtype, m, n, k, .. } = *problem;
         let tile = *TILES.iter().find(|tile| m.max(n).max(k) <= tile.size)?;
-        let width = PACK_BYTES / dtype.bytes();
+        let width = if is_narrow(dtype) { NARROW_PACK } else { PACK_BYTES / dtype.bytes() };
         let policy = Self {
             tile,
             is_a_packed: problem.is_packed_along_k(1, width),
             is_b_packed: problem.is_packed(2, width),
-            is_c_packed: problem.is_packed(0, width),
+            is_c_packed: problem.is_packed(0, PACK_BYTES / sum_bytes(dtype)),
         };
         let blocks = policy.blocks(problem);
+        // The other way for narrow elements has a launch more for each matrix: it is not faster where most of the tile, or of the device, is idle.
+        let is_always_faster = is_narrow(dtype) && Self::is_small(problem);
         let fits = problem.batch.len() == 1
-            && 4 * m * n >= tile.size * tile.size
-            && (LEAST_WAVES * device.multiprocessors..=MOST_BLOCKS).contains(&blocks)
+            && blocks <= MOST_BLOCKS
+            && (is_always_faster
+                || 4 * m * n >= tile.size * tile.size && blocks >= LEAST_WAVES * device.multiprocessors)
             && policy.shared_bytes(dtype) <= device.most_shared_bytes
             && !policy.is_slower_than_tensor_cores(dtype, device);
         fits.then_some(policy)
@@ -98,7 +114,7 @@ impl StackPolicy {
     /// Dynamic shared memory of a block.
     pub(super) fn shared_bytes(&self, dtype: DType) -> usize {
         let StackTile { size, matrices, .. } = self.tile;
-        matrices * size * (2 * size * dtype.bytes() + PACK_BYTES)
+        matrices * size * (2 * size * sum_bytes(dtype) + PACK_BYTES)
     }
 
     /// The C++ expression of the kernel.
@@ -114,9 +130,10 @@ impl StackPolicy {
     fn template_arguments(&self, dtype: DType) -> String {
         let Self { tile, is_a_packed, is_b_packed, .. } = self;
         let StackTile { size, thread_m, thread_n, matrices, resident } = tile;
-        let resident = (4 * resident / dtype.bytes()).max(1);
+        let element = if is_narrow(dtype) { dtype.cuda_name() } else { cuda_element(dtype) };
+        let resident = (4 * resident / sum_bytes(dtype)).max(1);
         let tile = format!("gpu::algos::matmul::StackTile<{size}, {thread_m}, {thread_n}, {matrices}, {resident}>");
-        format!("gpu::algos::matmul::matmul_stack<{}, {tile}, {is_a_packed}, {is_b_packed}", cuda_element(dtype))
+        format!("gpu::algos::matmul::matmul_stack<{}, {tile}, {is_a_packed}, {is_b_packed}", element)
     }
 
     /// The template arguments besides the element type, for a key.

@@ -133,6 +133,7 @@ fn main() -> ExitCode {
         .group("counts", emulated(), require, map_rows::COUNTS)
         .group("counts", emulated(), require, masked::COUNTS)
         .group("counts", emulated(), require, matmul_epilogues::COUNTS)
+        .group("counts", emulated(), require, matmul_halves::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)

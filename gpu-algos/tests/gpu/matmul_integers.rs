@@ -1,8 +1,11 @@
 //! Matrix products of i8 and u8 with results of i32, against the reference: equal, whatever the kernel.
 
 use gpu_algos::{
-    AlgoError,
-    gpu_array::{GpuArray, gpu_driver::Device},
+    AlgoError, as_for,
+    gpu_array::{
+        GpuArray,
+        gpu_driver::{Arch, Device},
+    },
     host,
     matmul::{ByteElement, matmul_i32, matmul_i32_into},
     reference,
@@ -21,6 +24,7 @@ pub const TESTS: &[Test<Device>] = tests![
     bytes_into_views,
     bytes_of_expressions,
     wrong_shapes_of_bytes_are_errors,
+    bytes_of_small_stacks,
 ];
 
 /// i8 or u8.
@@ -221,4 +225,40 @@ pub fn wrong_shapes_of_bytes_are_errors(device: &Device) -> Outcome {
     let error = matmul_i32_into(&a, a.t(), &mut c);
     ensure!(matches!(error, Err(AlgoError::OutShape { .. })), "{error:?}");
     Ok(())
+}
+
+/// Stacks whose kernel widens elements by itself.
+pub fn bytes_of_small_stacks(device: &Device) -> Outcome {
+    fn of<T: Byte>(device: &Device) -> Outcome {
+        let mut rng = rng(97);
+        for [matrices, m, k, n] in [
+            [3, 8, 8, 8],
+            [40, 4, 4, 4],
+            [9, 16, 16, 16],
+            [2, 32, 32, 32],
+            [5, 7, 0, 5],
+            [4, 9, 1, 12],
+            [3, 17, 17, 31],
+            [2, 2, 3, 24],
+        ] {
+            let case = format!("{matrices} of {m} {k} {n}");
+            let (x, y) = (random::<T>(&mut rng, &[matrices, m, k]), random::<T>(&mut rng, &[matrices, k, n]));
+            let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+            equal(matmul_i32(&a, &b)?.to_ndarray()?.view(), [x.view(), y.view()], &case)?;
+            // Rows that begin beside packs, and matrices of steps that are none.
+            let part = s![..;-1, .., ..k.saturating_sub(1)];
+            let (x, y) = (x.slice(part).into_dyn(), y.slice(s![.., ..k.saturating_sub(1), ..]).into_dyn());
+            let (a, b) = (a.slice(part)?, b.slice(s![.., ..k.saturating_sub(1), ..])?);
+            equal(matmul_i32(&a, &b)?.to_ndarray()?.into_dyn().view(), [x, y], &case)?;
+        }
+        // 64 terms of the least elements, of as many as the largest tile has.
+        for k in [32, 64] {
+            let least = ArrayD::from_elem(IxDyn(&[150, k, k]), T::EXTREMES[0]);
+            let a = GpuArray::from_ndarray(device, &least)?;
+            equal(matmul_i32(&a, &a)?.to_ndarray()?.view(), [least.view(), least.view()], "the least")?;
+        }
+        Ok(())
+    }
+    each(of::<i8>, of::<u8>, device)?;
+    as_for(Arch::new(7, 0), || each(of::<i8>, of::<u8>, device))
 }

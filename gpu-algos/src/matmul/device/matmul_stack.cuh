@@ -9,8 +9,9 @@
 // memory MATRICES * (A_SIZE + B_SIZE) elements. m, n and k are at most SIZE; the stack has one
 // axis. Strides are in elements and may be negative or 0; those of c lead to each element once.
 // With IS_A_PACKED, rows of a are whole, aligned packs of 16 bytes, and with IS_B_PACKED those of
-// b. Bytes moved: a, b and c once. Parameters: MatmulParams (params.rs), of which tiles, splits and
-// scratch are not read; with ListedParams (listed.cuh) the matrices lie anywhere.
+// b; of narrow elements (stack_narrow.cuh) packs have NARROW_PACK elements. Bytes moved: a, b and c
+// once. Parameters: MatmulParams (params.rs), of which tiles, splits and scratch are not read; with
+// ListedParams (listed.cuh) the matrices lie anywhere.
 #pragma once
 #include "multiply.cuh"
 
@@ -24,6 +25,15 @@ template <int SIZE_, int ROWS_, int COLUMNS_, int MATRICES_, int RESIDENT_> stru
     static constexpr int THREADS = DOWN * ACROSS * MATRICES;
     static_assert(DOWN * ACROSS >= 8, "8 threads, which read at once, are of one matrix");
 };
+
+// The types of sums, which elements have in shared memory, and of c, for elements T of a and b.
+template <class T> struct StackElement {
+    typedef T Sum;
+    typedef T Result;
+    static constexpr bool IS_NARROW = false;
+};
+// Elements of a pack of narrow ones, of which each tile has whole rows.
+constexpr int NARROW_PACK = 8;
 
 // The places of the matrices of an operand in a stack, in elements.
 struct StackPlaces {
@@ -41,23 +51,41 @@ __device__ __forceinline__ StackPlaces places_of(const Params &params, int opera
     return {params.batch[0].strides[operand]};
 }
 
+// Copies a pack of narrow elements through registers, as sums have them; zeros if it is not there.
+template <int PACK, class Sum, class T>
+__device__ __forceinline__ void copy_widened(Sum *to, const T *from, bool is_there) {
+    Pack<Sum, PACK> wide = {};
+    if (is_there) {
+        const auto narrow = load_pack<T, PACK>(from);
+#pragma unroll
+        for (int lane = 0; lane < PACK; lane++) wide.lane[lane] = Sum(narrow.lane[lane]);
+    }
+    store_pack(to, wide);
+}
+
 // Copies MATRICES matrices, of which `matrices` exist from number `first` on, to SIZE x SIZE
 // elements each, rows PITCH apart. Elements that are not there become 0.
-template <class T, class Tile, int PITCH, bool IS_PACKED, class Places> __device__
+template <class T, class Tile, int PITCH, bool IS_PACKED, class Sum, class Places> __device__
 __forceinline__ void
-copy_matrices(T *to, const T *from, const Places &places, int64_t first, int64_t matrices,
+copy_matrices(Sum *to, const T *from, const Places &places, int64_t first, int64_t matrices,
               const int64_t (&strides)[2], const int (&lengths)[2]) {
-    constexpr int PACK = IS_PACKED ? 16 / int(sizeof(T)) : 1, PER_ROW = Tile::SIZE / PACK;
+    constexpr bool IS_NARROW = StackElement<T>::IS_NARROW;
+    constexpr int WHOLE_PACK = IS_NARROW ? NARROW_PACK : 16 / int(sizeof(T));
+    constexpr int PACK = IS_PACKED ? WHOLE_PACK : 1, PER_ROW = Tile::SIZE / PACK;
     constexpr int ITEMS = Tile::SIZE * PER_ROW;
 #pragma unroll 8
     for (int item = threadIdx.x; item < ITEMS * Tile::MATRICES; item += Tile::THREADS) {
         const int matrix = item / ITEMS, row = item % ITEMS / PER_ROW,
                   column = item % PER_ROW * PACK;
         const bool is_there = matrix < matrices && row < lengths[0] && column < lengths[1];
-        copy_to_shared_if<PACK *int(sizeof(T))>(to + (matrix * Tile::SIZE + row) * PITCH + column,
-                                                from + places.in_block(first, matrix, is_there) +
-                                                    row * strides[0] + column * strides[1],
-                                                is_there);
+        Sum *const here = to + (matrix * Tile::SIZE + row) * PITCH + column;
+        const T *const there = from + places.in_block(first, matrix, is_there) + row * strides[0] +
+                               column * strides[1];
+        if constexpr (IS_NARROW) {
+            copy_widened<PACK>(here, there, is_there);
+        } else {
+            copy_to_shared_if<PACK *int(sizeof(T))>(here, there, is_there);
+        }
     }
 }
 
@@ -66,11 +94,13 @@ template <class T, class Tile, bool IS_A_PACKED, bool IS_B_PACKED,
 __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     matmul_stack(const __grid_constant__ Params params) {
     // The pad behind rows of a spreads rows that threads read at once over the banks.
-    constexpr int VECTOR_SIZE = 16 / int(sizeof(T)), SIZE = Tile::SIZE,
+    typedef typename StackElement<T>::Sum Sum;
+    typedef typename StackElement<T>::Result Result;
+    constexpr int VECTOR_SIZE = 16 / int(sizeof(Sum)), SIZE = Tile::SIZE,
                   A_PITCH = SIZE + VECTOR_SIZE;
     constexpr int A_SIZE = SIZE * A_PITCH, B_SIZE = SIZE * SIZE;
-    SHARED_DYNAMIC(T, a);
-    T *const b = a + Tile::MATRICES * A_SIZE;
+    SHARED_DYNAMIC(Sum, a);
+    Sum *const b = a + Tile::MATRICES * A_SIZE;
     const int m = int(params.m), n = int(params.n), k = int(params.k);
     const int64_t first = int64_t(blockIdx.x) * Tile::MATRICES;
     const int64_t count = int64_t(params.batch[0].length) - first;
@@ -90,22 +120,22 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     const int matrix = threadIdx.x / (Tile::DOWN * Tile::ACROSS);
     const int down = threadIdx.x / Tile::ACROSS % Tile::DOWN;
     const int across = threadIdx.x % Tile::ACROSS * VECTOR_SIZE;
-    const T *rows = a + matrix * A_SIZE + down * A_PITCH, *columns = b + matrix * B_SIZE + across;
-    T sums[Tile::ROWS][Tile::COLUMNS];
+    const Sum *rows = a + matrix * A_SIZE + down * A_PITCH, *columns = b + matrix * B_SIZE + across;
+    Sum sums[Tile::ROWS][Tile::COLUMNS];
 #pragma unroll
     for (int i = 0; i < Tile::ROWS; i++) {
 #pragma unroll
-        for (int j = 0; j < Tile::COLUMNS; j++) sums[i][j] = T(0);
+        for (int j = 0; j < Tile::COLUMNS; j++) sums[i][j] = Sum(0);
     }
 #pragma unroll(SIZE > 32 ? 4 : SIZE / VECTOR_SIZE)
     for (int at = 0; at < SIZE; at += VECTOR_SIZE) {
-        Pack<T, VECTOR_SIZE> left[Tile::ROWS];
+        Pack<Sum, VECTOR_SIZE> left[Tile::ROWS];
 #pragma unroll
         for (int i = 0; i < Tile::ROWS; i++)
-            left[i] = load_pack<T, VECTOR_SIZE>(rows + i * Tile::DOWN * A_PITCH + at);
+            left[i] = load_pack<Sum, VECTOR_SIZE>(rows + i * Tile::DOWN * A_PITCH + at);
 #pragma unroll
         for (int step = 0; step < VECTOR_SIZE; step++) {
-            T right[Tile::COLUMNS];
+            Sum right[Tile::COLUMNS];
             load_fragment<Tile::ACROSS>(right, columns + (at + step) * SIZE);
 #pragma unroll
             for (int i = 0; i < Tile::ROWS; i++) {
@@ -117,7 +147,8 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     }
 
     if (matrix >= count) return;
-    T *c = reinterpret_cast<T *>(params.c) + of_c.start(first) + of_c.in_block(first, matrix, true);
+    Result *c = reinterpret_cast<Result *>(params.c) + of_c.start(first) +
+                of_c.in_block(first, matrix, true);
 #pragma unroll
     for (int i = 0; i < Tile::ROWS; i++) {
         const int row = down + i * Tile::DOWN;
@@ -125,8 +156,8 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
 #pragma unroll
         for (int j = 0; j < Tile::COLUMNS; j += VECTOR_SIZE) {
             const int column = across + j * Tile::ACROSS;
-            store_part<T, VECTOR_SIZE>(params, c + row * params.c_row + column * params.c_column,
-                                       n - column, &sums[i][j]);
+            store_part<Sum, VECTOR_SIZE>(params, c + row * params.c_row + column * params.c_column,
+                                         n - column, &sums[i][j]);
         }
     }
 }
