@@ -93,9 +93,9 @@ template <class T, class Tile, bool IS_A_PACKED, bool IS_B_PACKED,
           class Params = MatmulParams<MAX_AXES>>
 __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     matmul_stack(const __grid_constant__ Params params) {
-    // The pad behind rows of a spreads rows that threads read at once over the banks.
     typedef typename StackElement<T>::Sum Sum;
     typedef typename StackElement<T>::Result Result;
+    // The pad behind rows of a spreads rows that threads read at once over the banks.
     constexpr int VECTOR_SIZE = 16 / int(sizeof(Sum)), SIZE = Tile::SIZE,
                   A_PITCH = SIZE + VECTOR_SIZE;
     constexpr int A_SIZE = SIZE * A_PITCH, B_SIZE = SIZE * SIZE;
