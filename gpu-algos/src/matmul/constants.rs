@@ -20,6 +20,8 @@ kernel_constants! {
     pub(super) const TENSOR_CORES_OF_BOXES: u32 = 2;
     /// Each thread multiplies on its own, and the warps of a block divide k.
     pub(super) const CUDA_CORES_ALONG_K: u32 = 3;
+    /// Elements of 16 or 8 bits in a pack of a stack of small matrices: 16 or 8 bytes, and whole packs of every tile's rows.
+    pub(super) const NARROW_PACK: i32 = 8;
     /// Bytes of the counters at the head of `Stream::with_scratch`, behind which the sums begin.
     pub(super) const COUNTER_BYTES: usize = 16384;
 }

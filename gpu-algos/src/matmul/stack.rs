@@ -2,7 +2,7 @@
 
 use gpu_array::{DType, gpu_driver::Arch};
 
-use super::{policy::cuda_element, problem::MatmulProblem, tile::PACK_BYTES};
+use super::{constants::NARROW_PACK, policy::cuda_element, problem::MatmulProblem, tile::PACK_BYTES};
 use crate::common::launch::{DeviceLimits, MOST_BLOCKS};
 
 /// The tile of a matrix in shared memory, and the work of a thread and of a block.
@@ -35,9 +35,6 @@ pub(super) const TILES: [StackTile; 4] = [
     StackTile::new(64, (4, 8), 1, 4),
 ];
 
-/// Elements of 16 or 8 bits in a pack, NARROW_PACK in C++: 16 or 8 bytes, and whole packs of every tile's rows.
-const NARROW_PACK: usize = 8;
-
 /// The bytes of a sum of elements of a type, which are those of an element in shared memory.
 fn sum_bytes(dtype: DType) -> usize {
     dtype.bytes().max(size_of::<f32>())
@@ -66,7 +63,7 @@ impl StackPolicy {
     pub(super) fn of(problem: &MatmulProblem, device: &DeviceLimits) -> Option<Self> {
         let MatmulProblem { dtype, m, n, k, .. } = *problem;
         let tile = *TILES.iter().find(|tile| m.max(n).max(k) <= tile.size)?;
-        let width = if is_narrow(dtype) { NARROW_PACK } else { PACK_BYTES / dtype.bytes() };
+        let width = if is_narrow(dtype) { NARROW_PACK as usize } else { PACK_BYTES / dtype.bytes() };
         let policy = Self {
             tile,
             is_a_packed: problem.is_packed_along_k(1, width),
@@ -133,7 +130,7 @@ impl StackPolicy {
         let element = if is_narrow(dtype) { dtype.cuda_name() } else { cuda_element(dtype) };
         let resident = (4 * resident / sum_bytes(dtype)).max(1);
         let tile = format!("gpu::algos::matmul::StackTile<{size}, {thread_m}, {thread_n}, {matrices}, {resident}>");
-        format!("gpu::algos::matmul::matmul_stack<{}, {tile}, {is_a_packed}, {is_b_packed}", element)
+        format!("gpu::algos::matmul::matmul_stack<{element}, {tile}, {is_a_packed}, {is_b_packed}")
     }
 
     /// The template arguments besides the element type, for a key.

@@ -32,8 +32,6 @@ template <class T> struct StackElement {
     typedef T Result;
     static constexpr bool IS_NARROW = false;
 };
-// Elements of a pack of narrow ones, of which each tile has whole rows.
-constexpr int NARROW_PACK = 8;
 
 // The places of the matrices of an operand in a stack, in elements.
 struct StackPlaces {
