@@ -61,6 +61,22 @@ __device__ __forceinline__ void copy_widened(Sum *to, const T *from, bool is_the
     store_pack(to, wide);
 }
 
+// Stores alpha * sum + beta * c as `store_part` does, rounded to the type of c once.
+template <int COUNT, class Params, class Sum, class Result> __device__ __forceinline__ void
+store_rounded(const Params &params, Result *c, int columns, const Sum *sums) {
+    if (columns <= 0) return;
+    const Factors<Sum> factors(params);
+    Pack<Result, COUNT> values;
+#pragma unroll
+    for (int lane = 0; lane < COUNT; lane++) {
+        Sum value = factors.scaled(sums[lane]);
+        if (factors.beta != Sum(0) && lane < columns)
+            value = multiply_add(factors.beta, Sum(c[lane * params.c_column]), value);
+        values.lane[lane] = Result(value);
+    }
+    store_values(params, c, columns, values);
+}
+
 // Copies MATRICES matrices, of which `matrices` exist from number `first` on, to SIZE x SIZE
 // elements each, rows PITCH apart. Elements that are not there become 0.
 template <class T, class Tile, int PITCH, bool IS_PACKED, class Sum, class Places> __device__
@@ -154,8 +170,12 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
 #pragma unroll
         for (int j = 0; j < Tile::COLUMNS; j += VECTOR_SIZE) {
             const int column = across + j * Tile::ACROSS;
-            store_part<Sum, VECTOR_SIZE>(params, c + row * params.c_row + column * params.c_column,
-                                         n - column, &sums[i][j]);
+            Result *const to = c + row * params.c_row + column * params.c_column;
+            if constexpr (StackElement<T>::IS_NARROW) {
+                store_rounded<VECTOR_SIZE>(params, to, n - column, &sums[i][j]);
+            } else {
+                store_part<T, VECTOR_SIZE>(params, to, n - column, &sums[i][j]);
+            }
         }
     }
 }

@@ -37,17 +37,18 @@ template <class T> struct Factors {
 };
 
 // Stores alpha * sum + beta * c for a pack of a row, as far as it exists. c is not read if beta is
-// 0. Values are rounded to the type of c once.
-template <class T, int COUNT, class Params, class Result> __device__ __forceinline__ void
-store_part(const Params &params, Result *c, int columns, const T *sums) {
+// 0.
+template <class T, int COUNT, class Params>
+__device__ __forceinline__ void store_part(const Params &params, T *c, int columns, const T *sums) {
     const Factors<T> factors(params);
-    Pack<Result, COUNT> values;
+    Pack<T, COUNT> values;
 #pragma unroll
     for (int lane = 0; lane < COUNT; lane++) {
-        T value = factors.scaled(sums[lane]);
-        if (factors.beta != T(0) && lane < columns)
-            value = multiply_add(factors.beta, T(c[lane * params.c_column]), value);
-        values.lane[lane] = Result(value);
+        values.lane[lane] = factors.scaled(sums[lane]);
+        if (factors.beta != T(0) && lane < columns) {
+            values.lane[lane] =
+                multiply_add(factors.beta, c[lane * params.c_column], values.lane[lane]);
+        }
     }
     if (params.is_c_packed) {
         if (columns > 0) store_pack<StoreMode::WHOLE>(c, values);
