@@ -68,8 +68,7 @@ bytes! { i8, u8 }
 /// One launch, of 2 m n k operations for each matrix, and one for each factor that is copied, with its bytes read and written. Stacks of matrices of up to
 /// 32 rows and columns are one launch on CUDA cores, which copies no factor, if their axes join to one. On devices without these tensor cores, for other
 /// such stacks, and for few results of thousands of terms, both factors are copied as i32, of four bytes for each element, and multiplied on CUDA cores.
-/// Products with a row or a column are reductions, which read the matrix once. Factors that are
-/// expressions are computed into an array first.
+/// Products with a row or a column are reductions, which read the matrix once. Factors that are expressions are computed into an array first.
 ///
 /// # Errors
 /// Those of [`MatrixProduct::eval`](super::MatrixProduct::eval).

@@ -95,11 +95,8 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
         .into_iter()
         .fold(registry, |registry, dtype| registry.with_sample(WARPS.name, program::of_warps(dtype)));
     let stack = |tile| StackPolicy { tile, is_a_packed: true, is_b_packed: true, is_c_packed: true };
-    let registry = stacks.fold(registry, |registry, (dtype, tile)| {
-        registry.with_sample(STACK.name, program::of_stack(dtype, &stack(tile), None))
-    });
     let narrow = [(DType::F16, TILES[1]), (DType::F16, TILES[2]), (DType::I8, TILES[1])];
-    let registry = narrow.into_iter().fold(registry, |registry, (dtype, tile)| {
+    let registry = stacks.chain(narrow).fold(registry, |registry, (dtype, tile)| {
         registry.with_sample(STACK.name, program::of_stack(dtype, &stack(tile), None))
     });
     // Matrices that lie anywhere.

@@ -71,7 +71,7 @@ impl StackPolicy {
             is_c_packed: problem.is_packed(0, PACK_BYTES / sum_bytes(dtype)),
         };
         let blocks = policy.blocks(problem);
-        // The other way for narrow elements has a launch more for each matrix: it is not faster where most of the tile, or of the device, is idle.
+        // Narrow elements else take a launch for each factor and one for the result: not faster, where most of the tile, or of the device, is idle too.
         let is_always_faster = is_narrow(dtype) && Self::is_small(problem);
         let fits = problem.batch.len() == 1
             && blocks <= MOST_BLOCKS
