@@ -8,7 +8,13 @@
 mod code;
 mod ptxas;
 
-use std::{env, error::Error, process::ExitCode};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::Parser;
 use gpu_driver::{Arch, BinaryKind, Instance, Registry, nvrtc};
@@ -26,6 +32,9 @@ struct Options {
     /// Compile them for these architectures, such as sm_90, and tell the registers and memory that the machine code takes.
     #[arg(long, value_delimiter = ',', value_parser = arch)]
     compile: Vec<Arch>,
+    /// Write the machine code of each there too, for nvdisasm.
+    #[arg(long, requires = "compile")]
+    out: Option<PathBuf>,
     /// Only kernels whose `crate::kernel` contains this.
     filter: Option<String>,
 }
@@ -51,11 +60,10 @@ fn main() -> ExitCode {
             }
         }
     }
-    let filter = options.filter.unwrap_or_default();
+    let filter = options.filter.take().unwrap_or_default();
     let all = registries().into_iter().flat_map(Registry::instances);
     let all: Vec<&Instance> = all.filter(|instance| name(instance).contains(&filter)).collect();
-    let lines: Vec<_> =
-        all.par_iter().map(|instance| describe(instance, &options.compile, version.as_deref())).collect();
+    let lines: Vec<_> = all.par_iter().map(|instance| describe(instance, &options, version.as_deref())).collect();
     let mut code = ExitCode::SUCCESS;
     for (instance, line) in all.iter().zip(lines) {
         match line {
@@ -73,7 +81,11 @@ fn name(instance: &Instance) -> String {
     format!("{}::{}", instance.registry(), instance.expression())
 }
 
-fn describe(instance: &Instance, archs: &[Arch], version: Option<&str>) -> Result<Value, Box<dyn Error + Send + Sync>> {
+fn describe(
+    instance: &Instance,
+    options: &Options,
+    version: Option<&str>,
+) -> Result<Value, Box<dyn Error + Send + Sync>> {
     let mut line = json!({
         "crate": instance.registry(),
         "kernel": instance.expression(),
@@ -81,24 +93,30 @@ fn describe(instance: &Instance, archs: &[Arch], version: Option<&str>) -> Resul
         "digest": instance.digest(),
     });
     if let Some(version) = version {
-        let usages = archs
+        let usages = options
+            .compile
             .iter()
             .filter(|&&arch| instance.is_for(arch))
-            .map(|&arch| Ok((arch.to_string(), usage(instance, arch)?)));
+            .map(|&arch| Ok((arch.to_string(), usage(instance, arch, options.out.as_deref())?)));
         line["archs"] = Value::Object(usages.collect::<Result<Map<_, _>, Box<dyn Error + Send + Sync>>>()?);
         line["nvrtc"] = version.into();
     }
     Ok(line)
 }
 
-/// The resources that the machine code takes; null where this NVRTC makes none for the architecture.
-fn usage(instance: &Instance, arch: Arch) -> Result<Value, Box<dyn Error + Send + Sync>> {
+/// The resources that the machine code takes, which is kept in `out`; null where this NVRTC makes none for the architecture.
+fn usage(instance: &Instance, arch: Arch, out: Option<&Path>) -> Result<Value, Box<dyn Error + Send + Sync>> {
     let binary = instance.compile_with_report(arch)?;
     if binary.kind() != BinaryKind::Cubin {
         return Ok(Value::Null);
     }
     if let Some(loss) = ptxas::loss(binary.log()) {
         return Err(format!("{arch}: {loss}").into());
+    }
+    if let Some(out) = out {
+        let name = format!("{}-{arch}", name(instance)).replace(|c: char| !c.is_alphanumeric() && c != '-', "_");
+        // A name of a file has at most 255 bytes.
+        fs::write(out.join(name.chars().take(240).collect::<String>() + ".cubin"), binary.image())?;
     }
     let kernel = binary.names().first().map_or(instance.expression(), |(_, mangled)| mangled);
     let usage = ptxas::usage(binary.log(), kernel);
