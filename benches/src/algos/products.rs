@@ -129,10 +129,11 @@ impl Product {
             Set::Quick => vec![square(512)],
             Set::Full => {
                 let squares = [512, 1024, 2048, 4096, 8192].map(square);
-                squares
-                    .into_iter()
-                    .chain([square(4096).transposed(false, true), square(8192).transposed(false, true)])
-                    .collect()
+                let transposed = [4096, 8192].map(|n| square(n).transposed(false, true));
+                // Stacks of bytes have sums of another type.
+                let stacks = if arithmetic == Arithmetic::I8 { &[][..] } else { &[(16, 1 << 18), (32, 1 << 16)] };
+                let stacks = stacks.iter().map(|&(n, matrices)| Self { matrices, ..square(n) });
+                squares.into_iter().chain(transposed).chain(stacks).collect()
             }
         }
     }

@@ -1,7 +1,10 @@
 //! cuBLAS, in its default mathematics: products of dense matrices, dot products, norms.
 #![expect(unsafe_code, reason = "calls of cuBLAS")]
 
-use std::{ffi::c_int, mem::MaybeUninit};
+use std::{
+    ffi::{c_int, c_void},
+    mem::MaybeUninit,
+};
 
 use cudarc::cublas::sys;
 use gpu_array::{Complex, Float, GpuArray, bf16, f16};
@@ -141,7 +144,7 @@ fn halves<T: Float + DevicePod + Into<f64>>(harness: &mut Harness, dtype: &'stat
                     Ok(DeviceVec::from_slice(stream, &factor)?)
                 };
                 let [a, b] = product.factors::<f32>().map(on_device);
-                let c = DeviceVec::<T>::zeros(stream, product.m * product.n)?;
+                let c = DeviceVec::<T>::zeros(stream, product.matrices * product.m * product.n)?;
                 Ok((a?, b?, c, Handle::new(gpu)?))
             },
             |(a, b, c, handle)| mixed(handle, &product, [a.as_raw(), b.as_raw(), c.as_raw()]),
@@ -256,38 +259,33 @@ fn mixed(handle: &Handle, product: &Product, addresses: [u64; 3]) -> Outcome {
     multiply(handle, product, addresses, Types::of(product.arithmetic))
 }
 
-/// The product of matrices at these addresses, a, b and c.
+/// The product of matrices at these addresses, a, b and c, or of stacks of them.
 fn multiply(handle: &Handle, product: &Product, [a, b, c]: [u64; 3], types: Types) -> Outcome {
     let zero = [0u64; 2];
-    let [m, k, n] = [product.m, product.k, product.n].map(c_int::try_from);
-    let (m, k, n) = (m?, k?, n?);
+    let [m, k, n, matrices] = [product.m, product.k, product.n, product.matrices].map(c_int::try_from);
+    let (m, k, n, matrices) = (m?, k?, n?, matrices?);
     // Matrices in C order are transposed ones by columns: c' = b' a'.
     let (left, left_length) = seen(product.is_right_transposed, n, k);
     let (right, right_length) = seen(product.is_left_transposed, k, m);
-    // SAFETY: three matrices of these shapes and those types on the device; the factors are read before the call returns.
-    ok("cublasGemmEx", unsafe {
-        sys::cublasGemmEx(
-            handle.raw,
-            left,
-            right,
-            n,
-            m,
-            k,
-            (&raw const types.one).cast(),
-            b as *const _,
-            types.factors,
-            left_length,
-            a as *const _,
-            types.factors,
-            right_length,
-            (&raw const zero).cast(),
-            c as *mut _,
-            types.result,
-            n,
-            types.compute,
-            sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT,
-        )
-    })
+    let [of_a, of_b, of_c] = [(m, k), (k, n), (m, n)].map(|(rows, columns)| i64::from(rows) * i64::from(columns));
+    let (one, zero) = ((&raw const types.one).cast(), (&raw const zero).cast());
+    let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
+    let (algorithm, Types { factors, result, compute, .. }) = (sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT, types);
+    // SAFETY: three matrices, or stacks of them, of these shapes and those types on the device; the factors are read before the call returns.
+    #[rustfmt::skip]
+    let (call, status) = unsafe {
+        match matrices {
+            1 => ("cublasGemmEx", sys::cublasGemmEx(
+                handle.raw, left, right, n, m, k, one, b, factors, left_length, a, factors, right_length, zero, c, result, n, compute,
+                algorithm,
+            )),
+            _ => ("cublasGemmStridedBatchedEx", sys::cublasGemmStridedBatchedEx(
+                handle.raw, left, right, n, m, k, one, b, factors, left_length, of_b, a, factors, right_length, of_a, zero, c, result,
+                n, of_c, matrices, compute, algorithm,
+            )),
+        }
+    };
+    ok(call, status)
 }
 
 /// The library's state, which leaves scalar results on the device.
