@@ -31,7 +31,7 @@ impl StackTile {
 pub(super) const TILES: [StackTile; 4] = [
     StackTile::new(8, (2, 4), 32, 8),
     StackTile::new(16, (2, 8), 8, 8),
-    StackTile::new(32, (8, 4), 2, 6),
+    StackTile::new(32, (8, 4), 2, 10),
     StackTile::new(64, (4, 8), 1, 4),
 ];
 

@@ -141,7 +141,9 @@ __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
 #pragma unroll
         for (int j = 0; j < Tile::COLUMNS; j++) sums[i][j] = Sum(0);
     }
-#pragma unroll(SIZE > 32 ? 4 : SIZE / VECTOR_SIZE)
+    // With more steps at once the compiler reads all elements first: 255 registers and 432 bytes of
+    // spills of f64, 168 registers of f16, in place of 134 and 92 (sm_90).
+#pragma unroll 4
     for (int at = 0; at < SIZE; at += VECTOR_SIZE) {
         Pack<Sum, VECTOR_SIZE> left[Tile::ROWS];
 #pragma unroll
