@@ -24,6 +24,7 @@ use crate::{
 
 pub const TESTS: &[Test<Device>] = tests![
     halves_at_edges_of_tiles,
+    halves_of_clusters,
     halves_of_every_layout,
     halves_are_exact_where_their_bits_suffice,
     halves_of_stacks_and_vectors,
@@ -125,6 +126,15 @@ pub fn halves_at_edges_of_tiles(device: &Device) -> Outcome {
         Ok(())
     }
     each(of::<f16>, of::<bf16>, device)
+}
+
+/// As `precisions_of_clusters`, with b in C order, which is shared panel by panel.
+pub fn halves_of_clusters(device: &Device) -> Outcome {
+    let mut rng = rng(80);
+    let (m, k, n) = if device.is_emulated() { (3960, 40, 136) } else { (8200, 72, 4200) };
+    let (x, y) = (random::<f16>(&mut rng, &[m, k]), random::<f16>(&mut rng, &[k, n]));
+    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    near(a.matmul(&b).eval()?.to_ndarray()?.view(), x.view(), y.view(), "clusters")
 }
 
 pub fn halves_of_every_layout(device: &Device) -> Outcome {

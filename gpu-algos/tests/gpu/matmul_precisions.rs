@@ -17,6 +17,7 @@ use crate::layouts::{Factors, factors_of_every_layout, is_under_racecheck};
 
 pub const TESTS: &[Test<Device>] = tests![
     precisions_at_edges_of_tiles,
+    precisions_of_clusters,
     precisions_of_every_layout,
     precisions_are_exact_where_their_bits_suffice,
     precisions_of_stacks,
@@ -98,6 +99,24 @@ pub fn precisions_at_edges_of_tiles(device: &Device) -> Outcome {
         shapes.extend(large.into_iter().take(if is_under_racecheck() { 1 } else { 5 }));
     }
     shapes.into_iter().try_for_each(|shape| of_shapes(device, &mut rng, shape))
+}
+
+/// Tiles of clusters, which two blocks share, in so many that clusters are chosen: the last block has no row, and the last columns and values along k end
+/// within a box.
+pub fn precisions_of_clusters(device: &Device) -> Outcome {
+    let mut rng = rng(70);
+    let (long, k, short) = if device.is_emulated() { (3960, 20, 130) } else { (8200, 40, 4200) };
+    let (x, y) = (random(&mut rng, long, k), random(&mut rng, k, short));
+    let (across, along) = (x.t().as_standard_layout().to_owned(), y.t().as_standard_layout().to_owned());
+    let (a, b) = (GpuArray::from_ndarray(device, &across)?, GpuArray::from_ndarray(device, &along)?);
+    let got = a.t().matmul(b.t()).precision(Precision::Tf32.forced()).eval()?.to_ndarray()?;
+    near(Precision::Tf32, got.view().into_dyn(), x.view().into_dyn(), y.view().into_dyn(), "other orders")?;
+    if device.is_emulated() {
+        return Ok(());
+    }
+    let (a, b) = (GpuArray::from_ndarray(device, &x)?, GpuArray::from_ndarray(device, &y)?);
+    let got = a.matmul(&b).precision(Precision::Tf32.forced()).eval()?.to_ndarray()?;
+    near(Precision::Tf32, got.view().into_dyn(), x.view().into_dyn(), y.view().into_dyn(), "C order")
 }
 
 pub fn precisions_of_every_layout(device: &Device) -> Outcome {

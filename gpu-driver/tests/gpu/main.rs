@@ -133,6 +133,7 @@ fn main() -> ExitCode {
         scratch_of_forked_streams_is_not_shared,
         error_scratch_within_scratch,
         boxes_are_copied_with_zeros_around_the_tensor,
+        shares_of_boxes_reach_all_blocks_of_a_cluster,
         shared_memory_is_read_by_addresses_of_32_bits,
         tiles_are_multiplied_exactly,
         tiles_are_multiplied_by_a_warp_exactly,

@@ -35,6 +35,38 @@ __global__ void box_of(const __grid_constant__ gpu::TensorMap map, int x, int y,
     }
 }
 
+// Blocks of a cluster copy four rows of 128 bytes each to all of them, twice: the second round begins when all have read the first.
+template <int BLOCKS> __global__ void __launch_bounds__(64) GPU_CLUSTER(BLOCKS)
+shares_of_box(const __grid_constant__ gpu::TensorMap map, uint32_t *to) {
+    typedef gpu::Cluster<BLOCKS> Cluster;
+    SHARED_DYNAMIC(unsigned char, memory);
+    SHARED(gpu::CopyBarrier, arrived, [1]);
+    SHARED(gpu::CopyBarrier, released, [1]);
+    unsigned char *stage = gpu::swizzle_base(memory);
+    if (threadIdx.x == 0) {
+        arrived[0].init(1);
+        released[0].init(Cluster::REACHED * blockDim.x);
+        gpu::publish_barriers();
+    }
+    Cluster::meet();
+    for (uint32_t round = 0; round < 2; round++) {
+        if (threadIdx.x == 0) {
+            released[0].wait(round & 1 ^ 1);
+            arrived[0].expect(BLOCKS * 512);
+            for (int share = 0; share < BLOCKS; share++) {
+                if (Cluster::copies(share))
+                    Cluster::copy_box(stage + share * 512, map, 0, 4 * (BLOCKS * int(round) + share), 0, arrived[0]);
+            }
+        }
+        arrived[0].wait(round & 1);
+        uint32_t *const result = to + (round * gridDim.x + blockIdx.x) * BLOCKS * 128;
+        for (uint32_t at = threadIdx.x; at < BLOCKS * 128; at += blockDim.x)
+            result[at] = reinterpret_cast<uint32_t *>(stage)[at];
+        Cluster::arrive(released[0]);
+    }
+    Cluster::meet();
+}
+
 // sums = a b for 64 rows, 2 COUNT columns and one step along k, twice: the second adds to the first.
 template <uint32_t TYPE, bool A_ACROSS, bool B_ACROSS, int COUNT>
 __global__ void __launch_bounds__(128, 1) product(const __grid_constant__ gpu::TensorMap map_a,
@@ -308,6 +340,38 @@ fn operand(
         },
     )?;
     Ok((memory, map))
+}
+
+/// Each block of a cluster has the shares that all of them copied.
+pub fn shares_of_boxes_reach_all_blocks_of_a_cluster(device: &Device) -> Outcome {
+    if !has_maps(device) {
+        return Ok(());
+    }
+    let stream = device.stream();
+    for (key, blocks) in [(20, 1), (21, 2), (22, 4)] {
+        let (rows, grid) = (8 * blocks, 2 * blocks);
+        let values: Vec<u32> = (0..32 * rows as u32).collect();
+        let x = DeviceVec::from_slice(&stream, &values)?;
+        let y = DeviceVec::<u32>::zeros(&stream, grid * values.len())?;
+        let layout = TensorLayout {
+            address: x.as_raw(),
+            element_bytes: 4,
+            lengths: [32, rows as u64, 1],
+            strides: [128, 128 * rows as u64],
+            box_lengths: [32, 4, 1],
+            swizzle: Swizzle::None,
+        };
+        let (mut map, mut to) = (TensorMap::new(device, &layout)?, y.as_raw());
+        let mut arguments = [(&raw mut map).cast(), (&raw mut to).cast()];
+        let config =
+            LaunchConfig { grid: (grid as u32).into(), block: 64.into(), shared_bytes: 512 * blocks as u32 + 1024 };
+        let kernel = kernel(device, key, &format!("shares_of_box<{blocks}>"))?;
+        // SAFETY: the arguments are those of the kernel, and `y` has all shares of both rounds for each block.
+        unsafe { kernel.launch_with(config, &mut arguments, &[&stream], &stream)? };
+        let want: Vec<u32> = values.chunks(values.len() / 2).flat_map(|round| round.repeat(grid)).collect();
+        ensure_eq!((blocks, y.to_vec()?), (blocks, want));
+    }
+    Ok(())
 }
 
 pub fn tiles_are_multiplied_exactly(device: &Device) -> Outcome {

@@ -11,6 +11,15 @@
 
 namespace gpu::algos::matmul {
 
+// A value that the compiler does not compute anew wherever it is used. In the loop of
+// matmul_boxes along k it did: 8.9 us in place of 8.4 (512 x 512, H200).
+__device__ __forceinline__ uint32_t opaque(uint32_t value) {
+#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__)
+    asm volatile("" : "+r"(value));
+#endif
+    return value;
+}
+
 // The stages in shared memory, as one warp goes through them: round and round.
 template <class Tile> struct Stages {
     unsigned char *const memory;
@@ -25,24 +34,31 @@ template <class Tile> struct Stages {
     __device__ __forceinline__ void advance() {
         if (++at == Tile::STAGES) at = 0, parity ^= 1;
     }
-    // By a warp that has multiplied stage `stage`.
+    // By a warp that has multiplied stage `stage`, to all blocks that copy into it.
     __device__ __forceinline__ void release(int stage) {
         __syncwarp();
-        if (threadIdx.x % 32 == 0) released[stage].arrive();
+        if (threadIdx.x % 32 == 0) Cluster<Tile::CLUSTER>::arrive(released[stage]);
     }
 };
 
-// Copies BLOCK elements across k of an operand from `first` on, and those along k from `k` on.
-template <class Tile, int BLOCK, uint32_t BOXES>
+// Copies BLOCK elements across k of an operand from `first` on, and those along k from `k` on, by
+// To::copy_box: to this block, or to the blocks of a Cluster.
+struct ToBlock {
+    static __device__ __forceinline__ void copy_box(void *to, const TensorMap &map, int x, int y,
+                                                    int z, CopyBarrier &arrived) {
+        gpu::copy_box(to, map, x, y, z, arrived);
+    }
+};
+template <class Tile, int BLOCK, uint32_t BOXES, class To = ToBlock>
 __device__ __forceinline__ void copy_operand(unsigned char *to, const TensorMap &map, int first,
                                              int k, int matrix, CopyBarrier &arrived) {
     if constexpr (BOXES == ALONG_K_BOXES) {
-        copy_box(to, map, k, first, matrix * Tile::PARTS, arrived);
+        To::copy_box(to, map, k, first, matrix * Tile::PARTS, arrived);
     } else {
 #pragma unroll
         for (int panel = 0; panel < BLOCK / Tile::PANEL; panel++) {
-            copy_box(to + panel * Tile::PARTS * Tile::BLOCK_K * Tile::ROW_BYTES, map,
-                     first + panel * Tile::PANEL, k, matrix * Tile::PARTS, arrived);
+            To::copy_box(to + panel * Tile::PARTS * Tile::BLOCK_K * Tile::ROW_BYTES, map,
+                         first + panel * Tile::PANEL, k, matrix * Tile::PARTS, arrived);
         }
     }
 }

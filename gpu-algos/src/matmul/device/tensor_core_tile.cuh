@@ -18,6 +18,7 @@ template <uint32_t TYPE_, int PARTS_, int M, int N, int STAGES_> struct TensorCo
     static constexpr int LEFT_BYTES = PARTS * M * ROW_BYTES, RIGHT_BYTES = PARTS * N * ROW_BYTES;
     static constexpr int STAGE_BYTES = LEFT_BYTES + RIGHT_BYTES;
     static constexpr int SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
+    static constexpr int CLUSTER = 1; // neighbouring blocks that share tiles of b
     static_assert(TYPE == BF16 || PARTS == 1, "parts are bf16");
 };
 

@@ -107,7 +107,7 @@ pub(in crate::matmul) fn run(
     } else {
         let along = TensorCoreTile::ROW_BYTES / elements[0];
         let mut left = a.operand.map(device, elements, [tile.block_m, along])?;
-        let mut right = b.operand.map(device, elements, [tile.block_n, along])?;
+        let mut right = b.operand.map(device, elements, [tile.block_n / tile.cluster, along])?;
         launch(&mut [(&raw mut left).cast(), (&raw mut right).cast(), params])?;
     }
     Ok(true)
@@ -205,7 +205,11 @@ pub(super) fn program(
     let result = tile.products.result();
     let params = epilogue.as_ref().map_or(String::new(), |epilogue| format!(", {}", epilogue.params));
     let name = result.cuda_name();
-    let kernel = if tile.warps.is_some() { "matmul_mma" } else { "matmul_warpgroup" };
+    let kernel = match (tile.warps, tile.cluster) {
+        (Some(_), _) => "matmul_mma",
+        (None, 1) => "matmul_warpgroup",
+        (None, _) => "matmul_cluster",
+    };
     let template =
         format!("gpu::algos::matmul::{kernel}<{name}, {}, {left}, {right}, {is_plain}{params}>", tile.text());
     let include = if result.is_half() { "#include \"half.cuh\"\n" } else { "" };

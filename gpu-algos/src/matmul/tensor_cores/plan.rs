@@ -2,7 +2,7 @@
 
 use super::{
     operand::{BoxOrder, FactorLayout},
-    policy::{MMA_TILES, Products, TILES, TensorCoreTile, TensorCores, copy_time, split_time},
+    policy::{LEAST_WAVES_OF_CLUSTERS, MMA_TILES, Products, TILES, TensorCoreTile, TensorCores, copy_time, split_time},
 };
 use crate::{
     common::launch::{DeviceLimits, MOST_BLOCKS},
@@ -73,15 +73,18 @@ pub(super) fn choose(
     let fitting =
         tiles.iter().filter(|tile| tile.products == products && tile.shared_bytes() <= device.most_shared_bytes);
     let plans = fitting.filter_map(|&tile| {
-        let (tiles_m, tiles_n) = (m.div_ceil(tile.block_m), n.div_ceil(tile.block_n));
+        let (tiles_m, tiles_n) = (m.div_ceil(tile.rows()), n.div_ceil(tile.block_n));
         let tiles = tiles_m.checked_mul(tiles_n)?.checked_mul(problem.matrices())?;
-        let blocks = tiles.min(device.multiprocessors * tile.warps.map_or(1, |warps| warps.resident));
-        let waves = tiles.div_ceil(blocks.clamp(1, device.multiprocessors));
+        let multiprocessors = device.multiprocessors / tile.cluster;
+        let at_once = tiles.min(multiprocessors * tile.warps.map_or(1, |warps| warps.resident));
+        let waves = tiles.div_ceil(at_once.clamp(1, multiprocessors.max(1)));
+        let blocks = at_once * tile.cluster;
         let time = copying + tile.time(waves, problem.k, &cores);
         let is_plain =
-            is_stored_whole && (!has_epilogue || m.is_multiple_of(tile.block_m) && n.is_multiple_of(tile.block_n));
+            is_stored_whole && (!has_epilogue || m.is_multiple_of(tile.rows()) && n.is_multiple_of(tile.block_n));
         let plan = TensorCorePlan { tile, is_transposed, preparations, is_plain, tiles_m, tiles_n, tiles, blocks };
-        (tiles <= MOST_BLOCKS && time < strict).then_some((time, plan))
+        let is_allowed = tiles <= MOST_BLOCKS && (tile.cluster == 1 || waves >= LEAST_WAVES_OF_CLUSTERS);
+        (is_allowed && time < strict).then_some((time, plan))
     });
     plans.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, plan)| plan)
 }

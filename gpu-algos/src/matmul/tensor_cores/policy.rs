@@ -144,6 +144,8 @@ pub(super) struct TensorCoreTile {
     efficiency: f64,
     /// How warps divide the tile; None where warpgroups do.
     pub(super) warps: Option<MmaWarps>,
+    /// Neighbouring blocks, one below the other in c, that share tiles of b: a tile has the rows of all of them.
+    pub(super) cluster: usize,
 }
 
 /// Rows and columns of a warp, and blocks of a multiprocessor.
@@ -159,12 +161,22 @@ impl TensorCoreTile {
     pub(super) const ROW_BYTES: usize = 128;
 
     const fn new(products: Products, [block_m, block_n]: [usize; 2], stages: usize, efficiency: f64) -> Self {
-        Self { products, block_m, block_n, stages, efficiency, warps: None }
+        Self { products, block_m, block_n, stages, efficiency, warps: None, cluster: 1 }
     }
 
     /// A tile of warps with so many rows and columns.
     const fn by_mma_warps(self, [rows, columns]: [usize; 2], resident: usize) -> Self {
         Self { warps: Some(MmaWarps { rows, columns, resident }), ..self }
+    }
+
+    /// A tile of clusters of so many blocks.
+    const fn by_clusters(self, cluster: usize) -> Self {
+        Self { cluster, ..self }
+    }
+
+    /// Rows of a tile of all blocks of a cluster.
+    pub(super) fn rows(&self) -> usize {
+        self.block_m * self.cluster
     }
 
     /// Threads of a block: warps; or a warpgroup for each 64 rows, and one that copies.
@@ -182,9 +194,12 @@ impl TensorCoreTile {
 
     /// The C++ type.
     pub(super) fn text(&self) -> String {
-        let Self { products, block_m, block_n, stages, .. } = self;
+        let Self { products, block_m, block_n, stages, cluster, .. } = self;
         let (kind, parts) = (products.type_name(), products.parts());
         match self.warps {
+            None if *cluster > 1 => {
+                format!("gpu::algos::matmul::WarpgroupTile<{kind}, {parts}, {block_m}, {block_n}, {stages}, {cluster}>")
+            }
             None => format!("gpu::algos::matmul::WarpgroupTile<{kind}, {parts}, {block_m}, {block_n}, {stages}>"),
             Some(MmaWarps { rows, columns, resident }) => format!(
                 "gpu::algos::matmul::MmaTile<{kind}, {parts}, {block_m}, {block_n}, {rows}, {columns}, {stages}, {resident}>"
@@ -194,12 +209,16 @@ impl TensorCoreTile {
 
     /// The fields of the C++ type, for a key.
     pub(super) fn key(&self) -> u64 {
-        let Self { products, block_m, block_n, stages, .. } = *self;
+        let Self { products, block_m, block_n, stages, cluster, .. } = *self;
         // Four bits each; rows and columns are multiples of 16.
         let warps = self
             .warps
             .map_or(0, |MmaWarps { rows, columns, resident }| rows | ((columns / 16) << 8) | (resident << 12));
-        (products as u64) << 48 | (block_m as u64) << 32 | (block_n as u64) << 16 | (warps | stages) as u64
+        (cluster as u64) << 56
+            | (products as u64) << 48
+            | (block_m as u64) << 32
+            | (block_n as u64) << 16
+            | (warps | stages) as u64
     }
 
     /// The estimated time of `waves` tiles of a multiprocessor, in multiplications of its CUDA cores.
@@ -245,6 +264,7 @@ pub(super) fn split_time(bytes: usize, multiprocessors: usize) -> f64 {
 /// TF32 6.3 with 64 x 64 and 12.4 with 128 x 64 (cuBLAS 7.0 and 12.7), with b transposed 4.4 and 8.3 (cuBLAS 5.4 and 11.6). Of those of bf16 at 1024 the
 /// products take 2.3, at the peak of the tensor cores; 64 steps along k alone take 3.2. One warp that copies in place of four has the same times.
 pub(super) const TILES: &[TensorCoreTile] = &[
+    TensorCoreTile::new(Products::Tf32, [128, 256], 4, 0.81).by_clusters(2),
     TensorCoreTile::new(Products::Tf32, [128, 256], 4, 0.79),
     TensorCoreTile::new(Products::Tf32, [128, 128], 6, 0.62),
     TensorCoreTile::new(Products::Tf32, [128, 64], 8, 0.55),
@@ -253,27 +273,36 @@ pub(super) const TILES: &[TensorCoreTile] = &[
     TensorCoreTile::new(Products::ThreeBf16, [128, 128], 2, 0.85),
     TensorCoreTile::new(Products::ThreeBf16, [64, 128], 3, 0.60),
     TensorCoreTile::new(Products::ThreeBf16, [64, 64], 4, 0.45),
+    TensorCoreTile::new(Products::Bf16, [128, 256], 4, 0.76).by_clusters(2),
     TensorCoreTile::new(Products::Bf16, [128, 256], 4, 0.74),
     TensorCoreTile::new(Products::Bf16, [128, 128], 6, 0.54),
     TensorCoreTile::new(Products::Bf16, [128, 64], 8, 0.55),
     TensorCoreTile::new(Products::Bf16, [64, 128], 8, 0.45),
     TensorCoreTile::new(Products::Bf16, [64, 64], 8, 0.35),
+    TensorCoreTile::new(Products::F16, [128, 256], 4, 0.76).by_clusters(2),
     TensorCoreTile::new(Products::F16, [128, 256], 4, 0.74),
     TensorCoreTile::new(Products::F16, [128, 128], 6, 0.54),
     TensorCoreTile::new(Products::F16, [128, 64], 8, 0.55),
     TensorCoreTile::new(Products::F16, [64, 128], 8, 0.45),
     TensorCoreTile::new(Products::F16, [64, 64], 8, 0.35),
+    TensorCoreTile::new(Products::I8, [128, 256], 4, 0.76).by_clusters(2),
     TensorCoreTile::new(Products::I8, [128, 256], 4, 0.74),
     TensorCoreTile::new(Products::I8, [128, 128], 6, 0.54),
     TensorCoreTile::new(Products::I8, [128, 64], 8, 0.55),
     TensorCoreTile::new(Products::I8, [64, 128], 8, 0.45),
     TensorCoreTile::new(Products::I8, [64, 64], 8, 0.35),
+    TensorCoreTile::new(Products::U8, [128, 256], 4, 0.76).by_clusters(2),
     TensorCoreTile::new(Products::U8, [128, 256], 4, 0.74),
     TensorCoreTile::new(Products::U8, [128, 128], 6, 0.54),
     TensorCoreTile::new(Products::U8, [128, 64], 8, 0.55),
     TensorCoreTile::new(Products::U8, [64, 128], 8, 0.45),
     TensorCoreTile::new(Products::U8, [64, 64], 8, 0.35),
 ];
+
+/// Tiles of a multiprocessor one behind the other, with fewer of which clusters do not pay. H200, times of clusters of two and of single blocks, us: at 8192,
+/// 16 tiles, f16 1509 and 1584, with b transposed 1496 and 1573, i8 698 and 752, bf16 1492 and 1484, TF32 3093 and 3106; at 4096, four tiles, f16 194 and 187,
+/// bf16 179 and 183, TF32 379 and 369; at 2048, one tile, f16 24.3 and 23.6.
+pub(super) const LEAST_WAVES_OF_CLUSTERS: usize = 8;
 
 /// Tiles of `matmul_mma`, whose warps multiply on tensor cores, the largest first. Their efficiencies are estimates. Run on an H200, whose own kernel is
 /// `matmul_warpgroup`, the largest reach at 4096 in bf16 384 TFLOP/s, in TF32 198, of i8 715, of six products of bf16 61. At 384 TFLOP/s the tensor cores
