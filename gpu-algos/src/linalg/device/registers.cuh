@@ -15,41 +15,52 @@ template <class T, int COUNT> struct WarpStage {
     static constexpr int VECTORS = COUNT / VECTOR_SIZE;
     static_assert(COUNT % VECTOR_SIZE == 0, "whole vectors");
     typedef Pack<T, VECTOR_SIZE> Vector;
+    static_assert(32 * VECTOR_SIZE % COUNT == 0, "the vectors of a warp fill whole pieces");
+    // The distance of a lane's neighbouring vectors in the pieces. It is a constant, so that one
+    // address serves all: of an address for each, registers spill.
+    static constexpr int STEP = 32 * VECTOR_SIZE / COUNT * PITCH;
     T *const pieces;
     const int lane;
 
-    __device__ __forceinline__ explicit WarpStage(T *shared)
-        : pieces(shared + threadIdx.x / 32 * 32 * PITCH), lane(int(threadIdx.x) % 32) {}
+    __device__ __forceinline__ explicit WarpStage(T *shared, uint32_t thread = threadIdx.x)
+        : pieces(shared + thread / 32 * 32 * PITCH), lane(int(thread) % 32) {}
 
     __device__ __forceinline__ T *piece(int of) const { return pieces + of * PITCH; }
 
+    // The first of the lane's vectors in the pieces.
+    __device__ __forceinline__ T *first_vector() const {
+        return piece(lane * VECTOR_SIZE / COUNT) + lane * VECTOR_SIZE % COUNT;
+    }
+
     // Copies `count` elements of aligned memory to the pieces, one behind another, COUNT to each;
     // zeros follow. All loads precede the first store. The caller synchronises.
-    __device__ __forceinline__ void fill(const T *from, int64_t count) const {
+    __device__ __forceinline__ void fill(const T *from, int count) const {
         Vector vectors[VECTORS];
+        T *const to = first_vector();
+        from += lane * VECTOR_SIZE;
+        const int rest = count - lane * VECTOR_SIZE;
 #pragma unroll
         for (int v = 0; v < VECTORS; v++) {
-            const int i = (v * 32 + lane) * VECTOR_SIZE;
-            if (i < count) {
-                vectors[v] = load_pack<T, VECTOR_SIZE>(from + i);
+            if (v * 32 * VECTOR_SIZE < rest) {
+                vectors[v] = load_pack<T, VECTOR_SIZE>(from + v * 32 * VECTOR_SIZE);
             } else {
 #pragma unroll
                 for (int e = 0; e < VECTOR_SIZE; e++) vectors[v].lane[e] = T(0);
             }
         }
 #pragma unroll
-        for (int v = 0; v < VECTORS; v++) {
-            const int i = (v * 32 + lane) * VECTOR_SIZE;
-            store_pack(piece(i / COUNT) + i % COUNT, vectors[v]);
-        }
+        for (int v = 0; v < VECTORS; v++) store_pack(to + v * STEP, vectors[v]);
     }
     // Copies the first `count` elements of the pieces to aligned memory. The caller synchronises.
-    __device__ __forceinline__ void flush(T *to, int64_t count) const {
+    __device__ __forceinline__ void flush(T *to, int count) const {
+        const T *const from = first_vector();
+        to += lane * VECTOR_SIZE;
+        const int rest = count - lane * VECTOR_SIZE;
 #pragma unroll
         for (int v = 0; v < VECTORS; v++) {
-            const int i = (v * 32 + lane) * VECTOR_SIZE;
-            if (i < count)
-                store_pack(to + i, load_pack<T, VECTOR_SIZE>(piece(i / COUNT) + i % COUNT));
+            if (v * 32 * VECTOR_SIZE < rest)
+                store_pack<StoreMode::WHOLE>(to + v * 32 * VECTOR_SIZE,
+                                             load_pack<T, VECTOR_SIZE>(from + v * STEP));
         }
     }
     static __device__ __forceinline__ void read(T (&to)[COUNT], const T *piece) {

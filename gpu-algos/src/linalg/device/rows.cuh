@@ -19,13 +19,19 @@ template <class T, int SIZE> struct RowMatrices {
     const int row; // that of this lane
     const DenseLayout left, result;
 
-    __device__ __forceinline__ RowMatrices(const LinalgParams<MAX_AXES> &params, T *shared)
-        : params(params), stage(shared), team(SIZE), n(int(params.rows)), row(team.thread),
-          left(params, LEFT, params.a, params.a_row, params.a_column, SIZE),
+    __device__ __forceinline__ RowMatrices(const LinalgParams<MAX_AXES> &params, T *shared,
+                                           uint32_t thread = threadIdx.x)
+        : params(params), stage(shared, thread), team(SIZE, thread), n(int(params.rows)),
+          row(team.thread), left(params, LEFT, params.a, params.a_row, params.a_column, SIZE),
           result(params, RESULT, params.c, params.c_row, params.c_column, SIZE) {}
 
     // The first piece of this lane's matrix.
     __device__ __forceinline__ T *pieces() const { return stage.piece(stage.lane - row); }
+
+    // The lanes of this lane's matrix, as the bits of a vote.
+    __device__ __forceinline__ uint32_t lanes() const {
+        return SIZE == 32 ? 0xffffffffu : ((1u << SIZE % 32) - 1) << (stage.lane - row);
+    }
 
     // List number 0 or 1 of this lane's matrix, in the place of the stage.
     __device__ __forceinline__ T *list(int number) const {

@@ -39,10 +39,10 @@ template <int WARPS> struct Team {
     // Threads along a row of a matrix and rows that are taken at once, with this thread's place.
     int across, down, x, y;
 
-    __device__ __forceinline__ explicit Team(uint32_t threads) {
+    __device__ __forceinline__ explicit Team(uint32_t threads, uint32_t of_block = threadIdx.x) {
         size = int(threads);
-        thread = WARPS > 1 ? int(threadIdx.x) : int(threadIdx.x) & (size - 1);
-        number = WARPS > 1 ? 0 : int(threadIdx.x) / size;
+        thread = WARPS > 1 ? int(of_block) : int(of_block) & (size - 1);
+        number = WARPS > 1 ? 0 : int(of_block) / size;
         count = WARPS > 1 ? 1 : int(blockDim.x) / size;
         across = size < 32 ? size : 32;
         down = size / across;
@@ -69,20 +69,39 @@ struct TeamMatrix {
 
     template <class Params>
     __device__ __forceinline__ TeamMatrix(const Params &params, uint64_t at) {
+        uint64_t rest = begin(params, at);
+        for (uint32_t d = 0; d < params.batch_rank; d++) add_axis(params, d, rest);
+    }
+    // The same, by a loop that the compiler does not unroll: four of its divisions are a tenth of a
+    // kernel's text.
+    template <class Params>
+    static __device__ __forceinline__ TeamMatrix compact(const Params &params, uint64_t at) {
+        TeamMatrix matrix;
+        uint64_t rest = matrix.begin(params, at);
+#pragma unroll 1
+        for (uint32_t d = 0; d < params.batch_rank; d++) matrix.add_axis(params, d, rest);
+        return matrix;
+    }
+
+  private:
+    TeamMatrix() = default;
+    template <class Params>
+    __device__ __forceinline__ uint64_t begin(const Params &params, uint64_t at) {
         is_there = at < params.matrices;
         number = is_there ? at : params.matrices - 1;
         offsets[0] = offsets[1] = offsets[2] = 0;
-        uint64_t rest = number;
-        for (uint32_t d = 0; d < params.batch_rank; d++) {
-            const auto &axis = params.batch[d];
-            // The last axis, often the only one, has the rest of the number for its index.
-            const bool is_last = d + 1 == params.batch_rank;
-            const int64_t index = int64_t(is_last ? rest : rest % uint64_t(axis.length));
-            if (!is_last) rest /= uint64_t(axis.length);
+        return number;
+    }
+    template <class Params>
+    __device__ __forceinline__ void add_axis(const Params &params, uint32_t d, uint64_t &rest) {
+        const auto &axis = params.batch[d];
+        // The last axis, often the only one, has the rest of the number for its index.
+        const bool is_last = d + 1 == params.batch_rank;
+        const int64_t index = int64_t(is_last ? rest : rest % uint64_t(axis.length));
+        if (!is_last) rest /= uint64_t(axis.length);
 #pragma unroll
-            for (int operand = 0; operand < 3; operand++)
-                offsets[operand] += index * axis.strides[operand];
-        }
+        for (int operand = 0; operand < 3; operand++)
+            offsets[operand] += index * axis.strides[operand];
     }
 };
 
