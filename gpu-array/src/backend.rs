@@ -1,7 +1,6 @@
 //! The two places where arrays are, expressions are evaluated and arrays are joined.
 
 use ndarray::{Array, ArrayViewMut, Axis, Dimension};
-use smallvec::SmallVec;
 
 use crate::{
     Element, GpuArray, GpuViewMut, Numeric, Result, concatenate,
@@ -40,8 +39,8 @@ impl Backend for Gpu {
         Target(TargetKind::Device { address: data.as_raw(), len: data.len(), dtype: T::DTYPE })
     }
 
-    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, _: Internal) -> Result<()> {
-        job.run_on_device(&targets)
+    fn run(job: &Job<'_>, targets: &mut [Target<'_>], _: Internal) -> Result<()> {
+        job.run_on_device(targets)
     }
 
     fn laid_mut<'v, T: Element, D: Dimension + 'v, E: Dimension + 'v>(
@@ -109,7 +108,7 @@ impl Backend for Host {
         Target(TargetKind::Host(T::host_slice_mut(array.as_slice_mut().unwrap_or_default())))
     }
 
-    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, _: Internal) -> Result<()> {
+    fn run(job: &Job<'_>, targets: &mut [Target<'_>], _: Internal) -> Result<()> {
         job.run_on_host(targets)
     }
 

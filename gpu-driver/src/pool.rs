@@ -201,23 +201,31 @@ impl Drop for AllocationTrace {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allocation {
     pub(crate) address: CUdeviceptr,
-    /// It was allocated within a capture, whose graph has a share in it.
-    of_graph: bool,
+    share: GraphShare,
+}
+
+/// Whether an allocation was made within a capture, whose graph has a share in it.
+///
+/// It is as long as a word: the tag of a `Result` of an array stands in it, and the compiler moves results with a tag of one byte in more steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+enum GraphShare {
+    Absent,
+    Present,
 }
 
 impl Allocation {
     /// The allocation of an empty buffer.
-    pub(crate) const NONE: Self = Self { address: 0, of_graph: false };
+    pub(crate) const NONE: Self = Self { address: 0, share: GraphShare::Absent };
 
     /// Whether a graph has a share in it.
-    #[cfg(feature = "cust")]
     pub(crate) fn is_of_graph(&self) -> bool {
-        self.of_graph
+        self.share == GraphShare::Present
     }
 
     /// Memory that is released by its owner.
     pub(crate) fn of_owner(address: CUdeviceptr) -> Self {
-        Self { address, of_graph: false }
+        Self { address, share: GraphShare::Absent }
     }
 }
 
@@ -238,7 +246,7 @@ fn allocate_untraced(stream: &Stream, bytes: usize) -> Result<Allocation> {
         Ok(match device.0.own_capture_of(stream.as_raw(), &current)? {
             Some(number) => {
                 let address = allocate_in_graph(stream, number, bytes, &current)?;
-                Allocation { address, of_graph: true }
+                Allocation { address, share: GraphShare::Present }
             }
             None => {
                 let _alone = PoolLimit::of_device(device).allows(device, bytes, &current)?;
@@ -386,7 +394,7 @@ pub(crate) fn allocate_of(
 pub(crate) fn release(stream: &Stream, allocation: Allocation) {
     let (context, raw, address) = (&stream.device().0, stream.as_raw(), allocation.address);
     context.trace.forget(address);
-    if allocation.of_graph {
+    if allocation.is_of_graph() {
         context.release_from_graph(raw, address);
     } else {
         context.release_in_order(raw, address);

@@ -146,12 +146,15 @@ impl<'a> Job<'a> {
     }
 
     /// Computes on the host into new arrays of [`Job::new_host_array`].
-    pub(crate) fn run_on_host(&self, targets: SmallVec<[Target<'_>; 2]>) -> Result<()> {
-        let slices = targets.into_iter().filter_map(|target| match target.0 {
-            TargetKind::Host(slice) => Some(slice),
-            TargetKind::Device { .. } => None,
-        });
-        host::evaluate(&self.code, slices.collect())
+    pub(crate) fn run_on_host(&self, targets: &mut [Target<'_>]) -> Result<()> {
+        let mut slices = Vec::with_capacity(targets.len());
+        for target in targets {
+            let taken = TargetKind::Device { address: 0, len: 0, dtype: DType::Bool };
+            if let TargetKind::Host(slice) = std::mem::replace(&mut target.0, taken) {
+                slices.push(slice);
+            }
+        }
+        host::evaluate(&self.code, slices)
     }
 
     /// The new array of the one output.

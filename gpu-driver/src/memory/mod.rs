@@ -360,11 +360,17 @@ impl<T: DevicePod> DeviceVec<T> {
 impl<T: DevicePod> Drop for DeviceVec<T> {
     fn drop(&mut self) {
         match self.owner.take() {
-            Some(owner) => self.home.release_in_order("memory of another library", owner),
+            Some(owner) => release_foreign(&self.home, owner),
             None if self.memory.address != 0 => pool::release(&self.home, self.memory),
             None => {}
         }
     }
+}
+
+/// Releases memory of another library once the work of its home has run. It stands apart, so that crates with arrays of their own need not compile it.
+#[inline(never)]
+fn release_foreign(home: &Stream, owner: Arc<foreign::Owner>) {
+    home.release_in_order("memory of another library", owner);
 }
 
 impl<T: DevicePod> fmt::Debug for DeviceVec<T> {

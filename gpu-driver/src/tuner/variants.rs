@@ -124,8 +124,12 @@ impl<'a, I: ?Sized, O> Variants<'a, I, O> {
         if self.list[at].reorders_sums || self.list[reference].reorders_sums {
             difference += "; sums in another order differ by rounding: call tune_with with a bound";
         }
-        let (variant, reference) = (self.name(at).to_owned(), self.name(reference).to_owned());
-        DriverError::VariantsDiffer { kernel: self.kernel.clone(), variant, reference, difference }
+        DriverError::VariantsDiffer {
+            kernel: self.kernel.as_str().into(),
+            variant: self.name(at).to_owned(),
+            reference: self.name(reference).into(),
+            difference: difference.into(),
+        }
     }
 }
 

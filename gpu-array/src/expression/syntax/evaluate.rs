@@ -2,7 +2,6 @@
 
 use gpu_driver::Stream;
 use ndarray::Dimension;
-use smallvec::SmallVec;
 
 use super::expr::{Backend, Expr, INTERNAL, IntoExpr};
 use crate::{
@@ -96,7 +95,7 @@ pub(crate) fn evaluate<T: Element, D: Dimension, P: Backend>(
     job.take(&[&expr.value], D::NDIM)?;
     P::resolve(&mut job, INTERNAL)?;
     let mut value = P::allocate::<T, D>(&job, INTERNAL)?;
-    P::run(&job, SmallVec::from_iter([P::target(&mut value, INTERNAL)]), INTERNAL)?;
+    P::run(&job, &mut [P::target(&mut value, INTERNAL)], INTERNAL)?;
     Ok(value)
 }
 
@@ -149,11 +148,11 @@ macro_rules! values {
                 <$first::Backend as Backend>::resolve(&mut job, INTERNAL)?;
                 let mut $first = <$first::Backend as Backend>::allocate::<$first::Elem, $first::Dim>(&job, INTERNAL)?;
                 $(let mut $other = <$first::Backend as Backend>::allocate::<$other::Elem, $other::Dim>(&job, INTERNAL)?;)*
-                let targets = [
+                let mut targets = [
                     <$first::Backend as Backend>::target(&mut $first, INTERNAL),
                     $(<$first::Backend as Backend>::target(&mut $other, INTERNAL)),*
                 ];
-                <$first::Backend as Backend>::run(&job, SmallVec::from_iter(targets), INTERNAL)?;
+                <$first::Backend as Backend>::run(&job, &mut targets, INTERNAL)?;
                 Ok(($first, $($other),*))
             }
         }

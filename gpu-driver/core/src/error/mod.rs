@@ -349,13 +349,13 @@ pub enum DriverError {
     #[error("variant `{variant}` of `{kernel}` has another answer than `{reference}`: {difference}")]
     VariantsDiffer {
         /// Name of the kernel.
-        kernel: String,
+        kernel: Box<str>,
         /// The variant.
         variant: String,
         /// The variant that it was compared with.
-        reference: String,
+        reference: Box<str>,
         /// The first difference.
-        difference: String,
+        difference: Box<str>,
     },
     /// A kernel has no variant of that name that may be taken.
     #[error("`{kernel}` has no variant `{variant}` that may be taken; {}. \

@@ -54,3 +54,9 @@ fn every_error_prints_and_names_its_remedy() {
     let code = CudaCode(4242);
     assert!(code.to_string().contains("4242") && !code.is_fatal());
 }
+
+#[test]
+fn errors_are_small_enough_to_be_returned() {
+    // A tag within a byte of a longer error makes the compiler move each `Result` in more steps: a program of many calls compiles a tenth longer.
+    assert!(size_of::<DriverError>() <= 80, "{} bytes", size_of::<DriverError>());
+}

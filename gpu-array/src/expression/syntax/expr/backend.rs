@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 
 use ndarray::{Axis, Dimension};
-use smallvec::SmallVec;
 
 use super::{Expr, IntoExpr, Rhs};
 use crate::{
@@ -59,7 +58,7 @@ pub trait Backend: Copy + Debug + Sized + 'static + sealed::SealedBackend {
     fn target<T: Element, D: Dimension>(array: &mut Self::Owned<T, D>, internal: Internal) -> Target<'_>;
 
     #[doc(hidden)]
-    fn run(job: &Job<'_>, targets: SmallVec<[Target<'_>; 2]>, internal: Internal) -> Result<()>;
+    fn run(job: &Job<'_>, targets: &mut [Target<'_>], internal: Internal) -> Result<()>;
 
     /// The elements of a view in another layout, which a method of [`Layout`] makes and which has no element twice.
     #[doc(hidden)]
