@@ -224,6 +224,17 @@ pub enum ArrayError {
         /// Its error.
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
+    /// Values that are there within the result of a function alone are read elsewhere, or by a computation that comes before that result.
+    #[error(
+        "the argument of {op}'s function has values element by element within the function's result alone, and not in a reduction, a scan or a \
+         product of it nor elsewhere: {remedy}"
+    )]
+    OutOfScope {
+        /// The operation that takes the function.
+        op: &'static str,
+        /// The program to write instead.
+        remedy: &'static str,
+    },
     /// Computations within the operands of computations, on more levels than there may be.
     #[error("{op} would be computed in {limit} others, one within the next: evaluate some of them")]
     TooDeep {
@@ -397,8 +408,9 @@ pub enum ArrayError {
 
 gpu_driver::debug_by_text! {
     ArrayError:
-    Driver, TooLarge, Threads, Length, Range, Axis, RepeatedAxis, Index, OutOfBounds, Slice, Chunk, Split, TooManyParts, Ndim, Permutation, Broadcast, NoArrays,
-    Join, Reshape, ReshapeNeedsCopy, Operator, Deferred, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices,
+    Driver, TooLarge, Threads, Length, Range, Axis, RepeatedAxis, Index, OutOfBounds, Slice, Chunk, Split,
+    TooManyParts, Ndim, Permutation, Broadcast, NoArrays, Join, Reshape, ReshapeNeedsCopy, Operator, Deferred,
+    OutOfScope, TooDeep, Exchange, File, Shape, NotOneElement, NotInCOrder, Gaps, ViewAs, Strided, Operands, Devices,
     Outputs, NoHome, NoShape, TooManyOperations, TooManyArguments, NotAnArray, Operation, Infer,
 }
 

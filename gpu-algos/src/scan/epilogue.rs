@@ -3,7 +3,7 @@
 
 use gpu_array::{
     DType, Element,
-    expression::{Expr, Host, Lowered, Source, source},
+    expression::{Expr, Host, Lowered, Scope, Source, source},
     gpu_driver::Header,
 };
 use ndarray::{ArrayD, Dimension};
@@ -20,15 +20,20 @@ pub(crate) struct Placeholder {
 /// The operation in messages about shapes.
 pub(super) const MAP: &str = "the map epilogue a scan";
 
-/// The results of a scan of shape `dim`.
-pub(crate) fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D> {
+/// The scope of the results in a map.
+pub(super) fn scope() -> Scope {
+    Scope::new("Scan::map", "write `f(scan.into_expr())` in place of `scan.map(f)`, which computes the scan first")
+}
+
+/// The results of a scan of shape `dim`, for the one expression of that scope.
+pub(crate) fn results<'a, O: Element, D: Dimension>(dim: D, scope: Scope) -> Expr<'a, O, D> {
     // There is one value for all places, and a kernel computes it at each.
-    source::<O, _, _>(Scanned::TO_COME, ()).broadcast(dim)
+    source::<O, _, _>(Scanned::to_come(scope), ()).broadcast(dim)
 }
 
 /// The results of a scan of shape `dim` on the host, which [`Scanned::of_results`] brings.
-pub(super) fn results_on_host<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D, Host> {
-    source(Scanned::TO_COME, dim)
+pub(super) fn results_on_host<'a, O: Element, D: Dimension>(dim: D, scope: Scope) -> Expr<'a, O, D, Host> {
+    source(Scanned::to_come(scope), dim)
 }
 
 /// The extra words of an expression of [`results`] that stand for the result.
@@ -43,21 +48,27 @@ const PLACEHOLDERS: [u64; 2] = [u64::from_be_bytes(*b"scanned."), u64::from_be_b
 
 /// The results of the scan that a kernel computes; on the host its results in C order, once they are there.
 #[derive(Debug)]
-pub(super) struct Scanned<T>(Vec<T>);
+pub(super) struct Scanned<T> {
+    results: Vec<T>,
+    /// The scope of results that are to come.
+    scope: Option<Scope>,
+}
 
 impl<T: Element> Scanned<T> {
-    const TO_COME: Self = Self(Vec::new());
+    fn to_come(scope: Scope) -> Self {
+        Self { results: Vec::new(), scope: Some(scope) }
+    }
 
     /// The results of a scan on the host.
     pub(super) fn of_results(results: ArrayD<T>) -> Self {
         if !results.is_standard_layout() {
-            return Self(results.iter().copied().collect());
+            return Self { results: results.iter().copied().collect(), scope: None };
         }
         let len = results.len();
         let (mut values, offset) = results.into_raw_vec_and_offset();
         values.truncate(offset.unwrap_or(0) + len);
         values.drain(..offset.unwrap_or(0));
-        Self(values)
+        Self { results: values, scope: None }
     }
 }
 
@@ -95,9 +106,12 @@ unsafe impl<T: Element> Source<T> for Scanned<T> {
         PLACEHOLDERS[..if T::DTYPE.is_complex() { 2 } else { 1 }].to_vec()
     }
     fn value(&self, place: u64) -> T {
-        let result = usize::try_from(place).ok().and_then(|place| self.0.get(place));
+        let result = usize::try_from(place).ok().and_then(|place| self.results.get(place));
         // SAFETY: all bits zero are a value of every type in device memory.
         result.copied().unwrap_or_else(|| T::from_storage(unsafe { std::mem::zeroed() }))
+    }
+    fn scope(&self) -> Option<Scope> {
+        self.scope
     }
 }
 

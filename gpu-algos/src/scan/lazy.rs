@@ -4,12 +4,13 @@ use std::{fmt, marker::PhantomData};
 
 use gpu_array::{
     ArrayError, Element,
-    expression::{Assembled, Backend, Expr, Gpu, IntoExpr},
+    expression::{Assembled, Backend, Expr, Gpu, IntoExpr, Scope},
     gpu_driver::Stream,
 };
 use ndarray::{Axis, Dimension, Ix1};
 
 use super::{
+    epilogue,
     families::{HostHeads, HostScan, OnHost, of_flags, of_keys},
     launch::Heads,
     options::{OP, ScanOptions},
@@ -35,13 +36,27 @@ pub struct Scan<'a, O: Element, D: Dimension, K = Ix1, P: Backend = Gpu> {
     pub(super) values: Result<Assembled<'a>, ArrayError>,
     pub(super) heads: Option<(Result<Assembled<'a>, ArrayError>, Segments)>,
     /// The epilogue, an expression of the results.
-    pub(super) epilogue: Option<Result<Expr<'a, O, D, P>, ArrayError>>,
+    pub(super) epilogue: Option<Epilogue<'a, O, D, P>>,
     pub(super) operator: DeviceOperator,
     pub(super) options: ScanOptions,
     pub(super) home: Option<Stream>,
     /// The computation on the host.
     pub(super) host: Option<OnHost<O>>,
     _types: PhantomData<fn() -> (K, P)>,
+}
+
+/// An expression of the results of a scan, and their scope.
+pub(super) struct Epilogue<'a, O: Element, D: Dimension, P: Backend> {
+    values: Result<Expr<'a, O, D, P>, ArrayError>,
+    scope: Scope,
+}
+
+impl<'a, O: Element, D: Dimension, P: Backend> Epilogue<'a, O, D, P> {
+    /// The expression, which alone may read the results.
+    pub(super) fn assembled(&self) -> Result<Assembled<'a>, ArrayError> {
+        let values = self.values.as_ref().map_err(Clone::clone)?;
+        Ok(values.lower_deferred()?.in_scope(self.scope))
+    }
 }
 
 /// The kind of the heads of segments, and the function that finds them on the host.
@@ -70,7 +85,7 @@ pub trait ScanBackend: Backend {
     ) -> Result<()>;
     /// The results of a scan of this shape, for an expression of them.
     #[doc(hidden)]
-    fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D, Self>;
+    fn results<'a, O: Element, D: Dimension>(dim: D, scope: Scope) -> Expr<'a, O, D, Self>;
     #[doc(hidden)]
     fn scan_in_place<T: Element, D: Dimension>(scan: InPlace<'_, T, D, Self>) -> Result<()>;
 }
@@ -134,25 +149,32 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ScanBackend> Scan<'a, O, D, 
     /// Applies `map` to each result before it is written: `x.cumsum().map(|sum| sum / &weights)` is one kernel. The host computes the results, and
     /// then the expression of them.
     ///
-    /// The expression that `map` receives has the shape of the scanned values, and is valid only within the result of `map`: element by element, and not as
-    /// the operand of a reduction, a scan or a product, which are computed before the results are there.
+    /// The expression that `map` receives has the shape of the scanned values, and has values only within the result of `map`, element by element. A
+    /// reduction, a scan or a product of it would be computed before the results are there, so the evaluation returns the error `OutOfScope`:
+    /// [`IntoExpr::into_expr`] in place of `map` computes the scan first, once for all places at which the expression stands.
     ///
     /// ```
     /// use gpu_algos::{gpu_array::expression::host, prelude::*};
     /// let (x, weights) = (ndarray::array![1.0, 2.0, 3.0], ndarray::array![1.0, 3.0, 2.0]);
     /// let means = host(&x).cumsum().map(|sum| sum / host(&weights)).eval()?;
     /// assert_eq!(means, ndarray::array![1.0, 1.0, 3.0]);
+    ///
+    /// assert!(host(&x).cumsum().map(|sum| &sum / sum.max()).eval().is_err());
+    /// let sum = host(&x).cumsum().into_expr();
+    /// assert_eq!((&sum / sum.max()).eval()?, ndarray::array![1.0 / 6.0, 0.5, 1.0]);
     /// # Ok::<(), gpu_algos::AlgoError>(())
     /// ```
     pub fn map<Q: Element>(self, map: impl FnOnce(Expr<'a, O, D, P>) -> Expr<'a, Q, D, P>) -> Scan<'a, Q, D, K, P> {
         let Self { values, heads, epilogue: earlier, operator, options, home, host, .. } = self;
         let host = host.map(OnHost::mapped);
+        let scope = earlier.as_ref().map_or_else(epilogue::scope, |earlier| earlier.scope);
         let results = match (earlier, &values) {
-            (Some(earlier), _) => earlier,
-            (None, Ok(values)) => dim_of(OP, values.shape()).map(P::results),
+            (Some(earlier), _) => earlier.values,
+            (None, Ok(values)) => dim_of(OP, values.shape()).map(|dim| P::results(dim, scope)),
             (None, Err(error)) => Err(error.clone()),
         };
-        Scan { values, heads, epilogue: Some(results.map(map)), operator, options, home, host, _types: PhantomData }
+        let epilogue = Some(Epilogue { values: results.map(map), scope });
+        Scan { values, heads, epilogue, operator, options, home, host, _types: PhantomData }
     }
 
     /// The parts of an operand: the scanned expression and those of segments and epilogue, the operation, the shape of the result, the stream.
@@ -168,7 +190,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ScanBackend> Scan<'a, O, D, 
             segments = Some(kind);
         }
         if let Some(epilogue) = epilogue {
-            operands.push(epilogue?.lower_deferred()?);
+            operands.push(epilogue.assembled()?);
         }
         Ok(ScanInputs { operands, operator, options, segments, has_epilogue, dim, home, host })
     }
@@ -193,7 +215,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ScanBackend> Scan<'a, O, D, 
     ///
     /// # Errors
     /// `Array` with the errors of [`gpu_array::expression::Expr::eval`] for shapes, devices and limits, and for an axis that does not exist; `Shape`
-    /// for segments or a map of another shape; `TooManyAxes`; `TooLarge`; the driver's errors.
+    /// for segments or a map of another shape; `TooManyAxes`; `TooLarge`; `Array` with `OutOfScope` as [`Scan::map`] says; the driver's errors.
     pub fn eval(&self) -> Result<P::Owned<O, K>> {
         P::scan(self)
     }

@@ -2,7 +2,7 @@
 
 use gpu_array::{
     Complex, Element, GpuArray, GpuViewMut,
-    expression::{Assembled, Expr, Gpu, Host, Lowered, LoweredLeaf, LoweredTarget, host},
+    expression::{Assembled, Expr, Gpu, Host, Lowered, LoweredLeaf, LoweredTarget, Scope, host},
     gpu_driver::{Header, Stream},
 };
 use ndarray::{Array, ArrayViewMut, Dimension};
@@ -12,7 +12,7 @@ use super::{
     epilogue::{self, MAP, placeholders},
     families::{HostScan, OnHost, ScansOnHost, results_on_host, scan_on_host},
     launch::{Heads, ScanJob},
-    lazy::{InPlace, Scan, ScanBackend},
+    lazy::{Epilogue, InPlace, Scan, ScanBackend},
     options::ScanOptions,
 };
 use crate::{
@@ -92,8 +92,8 @@ impl ScanBackend for Gpu {
         scan.run(values, &place, Some(target.home), stream)
     }
 
-    fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D> {
-        epilogue::results(dim)
+    fn results<'a, O: Element, D: Dimension>(dim: D, scope: Scope) -> Expr<'a, O, D> {
+        epilogue::results(dim, scope)
     }
 
     fn scan_in_place<T: Element, D: Dimension>(mut scan: InPlace<'_, T, D>) -> Result<()> {
@@ -116,18 +116,15 @@ impl ScanBackend for Host {
             None => None,
         };
         let heads = heads.as_ref().map(|(heads, of)| (&**heads, *of));
-        let epilogue = match &scan.epilogue {
-            Some(epilogue) => Some(epilogue.as_ref().map_err(Clone::clone)?.lower_deferred()?),
-            None => None,
-        };
+        let epilogue = scan.epilogue.as_ref().map(Epilogue::assembled).transpose()?;
         let epilogue = epilogue.as_ref().map(|epilogue| epilogue.ready(None)).transpose()?;
         let values = &*values.ready(None)?;
         let results = results_on_host(scan.host.as_ref(), values, heads, epilogue.as_deref(), scan.options)?;
         on_host::shaped(results, dim)
     }
 
-    fn results<'a, O: Element, D: Dimension>(dim: D) -> Expr<'a, O, D, Self> {
-        epilogue::results_on_host(dim)
+    fn results<'a, O: Element, D: Dimension>(dim: D, scope: Scope) -> Expr<'a, O, D, Self> {
+        epilogue::results_on_host(dim, scope)
     }
 
     fn scan_into<O: Element, D: Dimension, K: Dimension>(
@@ -164,12 +161,10 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
             None => None,
         };
         let heads = heads.as_ref().map(|(heads, kind)| (&**heads as &dyn ValueSource, *kind));
-        let epilogue = match &self.epilogue {
-            Some(epilogue) => Some(epilogue.as_ref().map_err(Clone::clone)?.lower()?),
-            None => None,
-        };
+        let epilogue = self.epilogue.as_ref().map(Epilogue::assembled).transpose()?;
+        let epilogue = epilogue.as_ref().map(|epilogue| epilogue.ready(Some(stream))).transpose()?;
         let operation = ScanOperation { operator: &self.operator, options: self.options };
-        operation.run(values, heads, epilogue.as_ref(), target, home, stream)
+        operation.run(values, heads, epilogue.as_deref(), target, home, stream)
     }
 }
 

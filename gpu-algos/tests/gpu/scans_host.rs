@@ -4,7 +4,7 @@ use gpu_algos::{
     AlgoError,
     gpu_array::{
         ArrayError, Complex, GpuArray,
-        expression::{Backend, Expr, Gpu, Host, host},
+        expression::{Backend, Expr, Gpu, Host, host, host_owned},
         f16,
         gpu_driver::Device,
     },
@@ -18,6 +18,7 @@ pub const TESTS: &[Test<Device>] = tests![
     scans_have_the_same_names_on_the_host,
     maps_of_scans_are_the_same_at_either_place,
     mapped_scans_have_the_types_and_errors_of_scans,
+    results_of_a_scan_have_values_within_their_map_alone,
 ];
 
 /// Code for either place.
@@ -153,5 +154,65 @@ fn mapped_scans_have_the_types_and_errors_of_scans(device: &Device) -> Outcome {
     // The scan's values are not there: neither are the results.
     let axis = host(&row).cumsum().axis(Axis(5)).map(|sum| sum * 2.0).eval().err();
     ensure!(matches!(axis, Some(AlgoError::Array(ArrayError::Axis { axis: 5, .. }))), "{axis:?}");
+    Ok(())
+}
+
+/// The errors of maps whose argument is read before the results are there, or elsewhere.
+fn misused_maps<P: Backend + Reduces<f64>>(x: &P::Owned<f64, Ix1>) -> Vec<(&'static str, Option<AlgoError>)> {
+    let x = P::expr(x);
+    let scan = || x.cumsum();
+    let (mut kept, mut total) = (None, None);
+    let twice = scan().map(|sum| {
+        (kept, total) = (Some(sum.clone()), (&sum + &x).sum().get().err());
+        sum * 2.0
+    });
+    let kept = kept.unwrap_or_else(|| x.clone());
+    let array = |error: ArrayError| AlgoError::from(error);
+    vec![
+        ("a reduction", scan().map(|sum| &sum / sum.max()).eval().err()),
+        ("a reduction of an expression", scan().map(|sum| &sum / (&sum * &x + 1.0).mean()).eval().err()),
+        ("a reduction after another map", scan().map(|sum| sum * 2.0).map(|sum| &sum - sum.sum()).eval().err()),
+        ("a scan", scan().map(|sum| sum.cumsum().into_expr()).eval().err()),
+        ("a scan's map", scan().map(|sum| scan().map(|inner| inner * &sum).into_expr()).eval().err()),
+        ("two levels", scan().map(|sum| &sum / (&x - sum.min()).sum()).eval().err()),
+        ("an operand", (scan().map(|sum| &sum / sum.max()).into_expr() + &x).eval().err().map(array)),
+        ("a reduction of the map", scan().map(|sum| &sum / sum.max()).into_expr().sum().get().err()),
+        ("evaluated within", total),
+        ("evaluated outside", (&kept + &x).eval().err().map(array)),
+        ("in the map of another scan", scan().map(|sum| sum + &kept).eval().err()),
+        ("in the same scan, written once more", scan().segments(kept.gt(1.0)).eval().err()),
+        ("the map itself", twice.eval().err()),
+    ]
+}
+
+fn results_of_a_scan_have_values_within_their_map_alone(device: &Device) -> Outcome {
+    let x = array![1.0, 2.0, 3.0, -5.0];
+    let dx = GpuArray::from_ndarray(device, &x)?;
+    let (on_host, on_device) = (misused_maps::<Host>(&x), misused_maps::<Gpu>(&dx));
+    for ((name, on_host), (_, on_device)) in on_host.iter().zip(&on_device) {
+        for error in [on_host, on_device] {
+            match error {
+                None => ensure!(*name == "the map itself", "{name} is no error"),
+                Some(AlgoError::Array(error @ ArrayError::OutOfScope { op: "Scan::map", .. })) => {
+                    let told = error.to_string();
+                    ensure!(told.contains("write `f(scan.into_expr())` in place of `scan.map(f)`"), "{told}");
+                }
+                Some(other) => return Err(format!("{name}: {other:?}").into()),
+            }
+        }
+        ensure_eq!(on_host.is_none(), on_device.is_none());
+    }
+    // Nothing is written.
+    let (mut target, mut dtarget) = (Array1::from_elem(4, 7.0), GpuArray::full(device, 4, 7.0)?);
+    ensure!(host(&x).cumsum().map(|sum| &sum / sum.max()).write_into(&mut target).is_err());
+    ensure!(dx.cumsum().map(|sum| &sum / sum.max()).write_into(&mut dtarget).is_err());
+    ensure!(dtarget.assign(dx.cumsum().map(|sum| &sum / sum.max())).is_err());
+    ensure_eq!(target, array![7.0, 7.0, 7.0, 7.0]);
+    ensure_eq!(dtarget.to_ndarray()?, target);
+    // The program that the error names.
+    let (f, want) = (|sum: Expr<'static, f64, Ix1, Host>| &sum / sum.max(), array![1.0 / 6.0, 0.5, 1.0, 1.0 / 6.0]);
+    ensure_eq!(f(host_owned(x.clone()).cumsum().into_expr()).eval()?, want);
+    let f = |sum: Expr<'_, f64, Ix1>| (&sum / sum.max()).eval();
+    ensure_eq!(f(dx.cumsum().into_expr())?.to_ndarray()?, want);
     Ok(())
 }

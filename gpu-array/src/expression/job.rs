@@ -76,7 +76,7 @@ impl<'a> Job<'a> {
     /// Takes the values, once. Apart from `new`, since the code that it fills is large and is not moved then.
     pub(crate) fn take(&mut self, roots: &[&Value<'a>], rank: Option<usize>) -> Result<()> {
         assemble(&mut self.code, roots, rank.unwrap_or(0))?;
-        self.code.check_pending()?;
+        self.code.check_operands()?;
         checked_len(&self.code.shape)?;
         self.fortran = is_fortran(&self.code);
         Ok(())
@@ -186,6 +186,7 @@ pub(crate) fn evaluate_in_shape<T: Element>(value: &Value<'_>, shape: &[usize]) 
     let mut code = Code::default();
     assemble_into(&mut code, value, shape)?;
     checked_len(shape)?;
+    code.check_operands()?;
     code.resolve(None)?;
     evaluate_on_host(&code)
 }
@@ -197,6 +198,7 @@ pub(crate) fn assign_on_host<T: Element, D: Dimension>(
 ) -> Result<()> {
     let mut code = Code::default();
     assemble_into(&mut code, value, target.shape())?;
+    code.check_operands()?;
     code.resolve(None)?;
     if let Some(elements) = target.as_slice_mut() {
         return host::evaluate(&code, vec![T::host_slice_mut(elements)]);
@@ -304,7 +306,7 @@ pub(crate) fn assign<T: Element, D: Dimension>(target: &GpuViewMut<'_, T, D>, va
     layout.lies_within(target.data().len())?;
     let mut code = Code::default();
     assemble_into(&mut code, value, layout.shape())?;
-    code.check_pending()?;
+    code.check_operands()?;
     let home = target.stream();
     let strides = Strides::from_slice(layout.strides());
     let (address, offset) = (target.data().as_raw(), layout.offset() as isize);

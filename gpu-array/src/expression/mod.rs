@@ -81,7 +81,7 @@ pub use device::{
     loop_program, pack_bytes,
 };
 pub use graph::{
-    Around, Assembled, Chain, Deferred, Evaluated, Lowered, LoweredLeaf, LoweredTarget, Source, Stage, Within,
+    Around, Assembled, Chain, Deferred, Evaluated, Lowered, LoweredLeaf, LoweredTarget, Scope, Source, Stage, Within,
 };
 pub use resolve::Ready;
 pub(crate) use syntax::as_i64;

@@ -16,7 +16,10 @@ use self::{
     deferred::DeferredValue,
     leaf::{Leaf, TakeTable},
 };
-use super::{op::Op, source::AnySource};
+use super::{
+    op::Op,
+    source::{AnySource, Scope},
+};
 use crate::{
     ArrayError, DType, Result,
     element::{HostView, OwnedHost},
@@ -56,6 +59,8 @@ pub(crate) struct Code<'a> {
     pub(crate) sources: SmallVec<[AnySource; 1]>,
     /// The places.
     pub(crate) shape: Shape,
+    /// The scope of which it may read values.
+    pub(crate) scope: Option<Scope>,
 }
 
 /// The memory that has the elements of a leaf.
@@ -91,10 +96,14 @@ impl<'a> Code<'a> {
         self.memories().filter_map(LeafMemory::home)
     }
 
-    /// Returns the error that an operator such as `+=` on an array could not return. It counts as told then, so the caller must return it too:
-    /// lazy values, which may never be evaluated, wait with this call.
-    pub(crate) fn check_pending(&self) -> Result<()> {
-        self.memories().try_for_each(LeafMemory::check)
+    /// Returns the error that an operator such as `+=` on an array could not return, or that of a value which is read outside its scope. The first counts
+    /// as told then, so the caller must return it too: lazy values, which may never be evaluated, wait with this call.
+    pub(crate) fn check_operands(&self) -> Result<()> {
+        let mut scopes = self.sources.iter().filter_map(|source| source.scope());
+        match scopes.find(|&scope| Some(scope) != self.scope) {
+            Some(scope) => Err(scope.left()),
+            None => self.memories().try_for_each(LeafMemory::check),
+        }
     }
 
     fn memories(&self) -> impl Iterator<Item = &LeafMemory<'_>> {

@@ -23,7 +23,7 @@ pub use code::{
 };
 #[cfg(test)]
 pub(crate) use source::ErasedSource;
-pub use source::Source;
+pub use source::{Scope, Source};
 pub(crate) use {
     assemble::{assemble, assemble_into},
     code::{

@@ -152,9 +152,9 @@ impl<'a> DeferredValue<'a> {
         self.home.as_ref().or_else(|| self.operands().iter().find_map(|operand| operand.code().homes().next()))
     }
 
-    /// Reports the error that an operator on an array of the operands could not return.
+    /// Reports the error that an operator on an array of the operands could not return, and that of values outside their scope.
     pub(crate) fn check(&self) -> Result<()> {
-        self.operands().iter().try_for_each(|operand| operand.code().check_pending())
+        self.operands().iter().try_for_each(|operand| operand.code().check_operands())
     }
 
     /// Whether both have the same operands.

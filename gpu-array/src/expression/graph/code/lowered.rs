@@ -11,7 +11,7 @@ use crate::{
     ArrayError, DType, Element, Result,
     expression::graph::{
         op::Op,
-        source::{AnySource, Source, erased},
+        source::{AnySource, Scope, Source, erased},
     },
 };
 
@@ -41,6 +41,14 @@ impl<'a> Assembled<'a> {
         &self.0.0
     }
 
+    /// This expression as the one in which the values of a scope may be read ([`Source::scope`]). Those of its operands that are computed before it may
+    /// not read them.
+    #[must_use]
+    pub fn in_scope(mut self, scope: Scope) -> Self {
+        self.0.0.scope = Some(scope);
+        self
+    }
+
     /// The shape of the places.
     pub fn shape(&self) -> &[usize] {
         self.0.shape()
@@ -67,9 +75,9 @@ impl<'a> Assembled<'a> {
     /// Returns the error that an operator such as `+=` on an array of the expression could not return, which counts as returned to the user then.
     ///
     /// # Errors
-    /// `Operator`.
+    /// `Operator`; `OutOfScope` for values that the expression may not read.
     pub fn check(&self) -> Result<()> {
-        self.0.0.check_pending()
+        self.0.0.check_operands()
     }
 }
 

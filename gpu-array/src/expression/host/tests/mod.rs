@@ -32,6 +32,7 @@ impl<'a> Builder<'a> {
                 tables: smallvec![],
                 sources: smallvec![],
                 shape,
+                scope: None,
             },
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gpu_driver::Header;
 
 use super::*;
-use crate::expression::{graph::ErasedSource, host::plan::Plan};
+use crate::expression::{Scope, graph::ErasedSource, host::plan::Plan};
 
 #[test]
 fn plain_expression() {
@@ -205,6 +205,9 @@ impl ErasedSource for Squares {
     }
     fn words(&self) -> &[u64] {
         &[]
+    }
+    fn scope(&self) -> Option<Scope> {
+        None
     }
     fn fill(&self, places: &[i64], out: HostSliceMut<'_>) {
         let HostSliceMut::F64(out) = out else { panic!("of another type") };
