@@ -188,6 +188,16 @@ template <int BYTES> __device__ inline void copy_to_shared(void *shared, const v
 #endif
 }
 
+// A value of which the compiler knows nothing: it neither computes it anew wherever it is used, nor
+// keeps what depends on it in registers from before a loop. In the loop of products of f64 along k
+// it did the one: 8.9 us in place of 8.4 (512 x 512, H200).
+__device__ inline uint32_t opaque(uint32_t value) {
+#if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__)
+    asm volatile("" : "+r"(value));
+#endif
+    return value;
+}
+
 // `copy_to_shared` if `is_there`; else the BYTES of shared memory become 0 and `global` is not
 // read. Without a branch, so that the copy can stand among other instructions.
 template <int BYTES>

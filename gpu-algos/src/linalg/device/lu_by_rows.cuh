@@ -23,15 +23,6 @@
 
 namespace gpu::algos::linalg {
 
-// x, of which the compiler knows nothing: it computes numbers that depend on it where they are
-// used, and does not keep them in registers from before the loop.
-__device__ __forceinline__ uint32_t opaque(uint32_t x) {
-#ifndef GPU_EMULATED
-    asm volatile("" : "+r"(x));
-#endif
-    return x;
-}
-
 // x in another register, in the order of the text: copies that the compiler orders by itself take
 // a register for each element of a block.
 __device__ __forceinline__ float moved(float x) {
