@@ -126,7 +126,7 @@ impl<'a, I: ?Sized, O> Variants<'a, I, O> {
         }
         DriverError::VariantsDiffer {
             kernel: self.kernel.as_str().into(),
-            variant: self.name(at).to_owned(),
+            variant: self.name(at).into(),
             reference: self.name(reference).into(),
             difference: difference.into(),
         }

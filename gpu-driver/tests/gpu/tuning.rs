@@ -83,7 +83,7 @@ pub fn error_variants_with_other_answers(device: &Device) -> Outcome {
     let wrong = |_: &Stream, x: &X| DeviceVec::from_slice(x.home(), &[1.0, 2.0000002]);
     let variants = Variants::new("copy").variant("right", copies(1)).variant("wrong", wrong);
     let error = tuner.tune(&variants, 2, &x, &stream).unwrap_err();
-    ensure!(matches!(&error, DriverError::VariantsDiffer { variant, .. } if variant == "wrong"), "{error:?}");
+    ensure!(matches!(&error, DriverError::VariantsDiffer { variant, .. } if &**variant == "wrong"), "{error:?}");
     ensure!(error.to_string().contains("element 1 is 2.0000002, not 2.0"), "{error}");
     let short =
         Variants::new("copy").variant("right", copies(1)).variant("short", |_, x: &X| x.slice(..1)?.try_clone());

@@ -45,16 +45,15 @@ pub(in crate::matmul) fn add_to(registry: Registry) -> Registry {
         registry.with_sample(MATMUL.name, program(tile, [AlongK, AlongK], false, None))
     });
     let fused = TILES.iter().filter(|tile| matches!(tile.products, Products::Tf32 | Products::Bf16));
-    let registry = fused.filter(|tile| tile.block_n == 256).fold(registry, |registry, tile| {
+    let registry = fused.filter(|tile| tile.block_n == 256 && tile.cluster == 1).fold(registry, |registry, tile| {
         let epilogue = epilogue::sample(PARAMS_TYPE, tile.products.result());
         registry.with_sample(
             MATMUL.name,
             program(tile, of_c_order(tile.products), tile.products == Products::Bf16, Some(epilogue)),
         )
     });
-    let bytes = TILES
-        .iter()
-        .filter(|tile| tile.products == Products::I8 || tile.products == Products::U8 && tile.block_n == 256);
+    let bytes =
+        TILES.iter().filter(|tile| tile.products == Products::I8 || tile.products == Products::U8 && tile.cluster > 1);
     let registry = bytes.fold(registry, |registry, tile| {
         registry.with_sample(MATMUL.name, program(tile, [AlongK, AlongK], true, None))
     });

@@ -351,7 +351,7 @@ pub enum DriverError {
         /// Name of the kernel.
         kernel: Box<str>,
         /// The variant.
-        variant: String,
+        variant: Box<str>,
         /// The variant that it was compared with.
         reference: Box<str>,
         /// The first difference.
