@@ -36,7 +36,7 @@ pub struct Scan<'a, O: Element, D: Dimension, K = Ix1, P: Backend = Gpu> {
     pub(super) values: Result<Assembled<'a>, ArrayError>,
     pub(super) heads: Option<(Result<Assembled<'a>, ArrayError>, Segments)>,
     /// The epilogue, an expression of the results.
-    pub(super) epilogue: Option<Epilogue<'a, O, D, P>>,
+    pub(super) epilogue: Option<ScanMap<'a, O, D, P>>,
     pub(super) operator: DeviceOperator,
     pub(super) options: ScanOptions,
     pub(super) home: Option<Stream>,
@@ -46,12 +46,12 @@ pub struct Scan<'a, O: Element, D: Dimension, K = Ix1, P: Backend = Gpu> {
 }
 
 /// An expression of the results of a scan, and their scope.
-pub(super) struct Epilogue<'a, O: Element, D: Dimension, P: Backend> {
+pub(super) struct ScanMap<'a, O: Element, D: Dimension, P: Backend> {
     values: Result<Expr<'a, O, D, P>, ArrayError>,
     scope: Scope,
 }
 
-impl<'a, O: Element, D: Dimension, P: Backend> Epilogue<'a, O, D, P> {
+impl<'a, O: Element, D: Dimension, P: Backend> ScanMap<'a, O, D, P> {
     /// The expression, which alone may read the results.
     pub(super) fn assembled(&self) -> Result<Assembled<'a>, ArrayError> {
         let values = self.values.as_ref().map_err(Clone::clone)?;
@@ -173,7 +173,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension, P: ScanBackend> Scan<'a, O, D, 
             (None, Ok(values)) => dim_of(OP, values.shape()).map(|dim| P::results(dim, scope)),
             (None, Err(error)) => Err(error.clone()),
         };
-        let epilogue = Some(Epilogue { values: results.map(map), scope });
+        let epilogue = Some(ScanMap { values: results.map(map), scope });
         Scan { values, heads, epilogue, operator, options, home, host, _types: PhantomData }
     }
 

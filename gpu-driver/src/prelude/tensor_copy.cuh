@@ -247,7 +247,7 @@ template <int BLOCKS> struct Cluster {
         return REACHED < BLOCKS || uint32_t(share) == rank();
     }
 
-    // Waits for all threads of the cluster that have not ended. What they wrote is known then.
+    // Waits for all threads of the cluster that have not ended. Their writes are known then.
     static __device__ __forceinline__ void meet() {
 #if !defined(GPU_EMULATED) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
         if constexpr (BLOCKS > 1) {

@@ -80,7 +80,7 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
 
     // The elements of a, of f32 across k, that this thread has of a stage. 8 values along k are 8
     // rows of 128 bytes, after which the swizzle repeats.
-    struct Rows {
+    struct RowElements {
         uint32_t at[Tile::STEPS][4];
 
         // Where the elements of the first step are in a stage, one for each register.
@@ -112,8 +112,8 @@ template <class Tile, uint32_t LEFT, uint32_t RIGHT> struct WarpgroupSums {
     // while the products of the stage before are still added, so two sets of them take turns.
     __device__ __forceinline__ void run_rows(Stages<Tile> &stages, int64_t count) {
         uint32_t places[4];
-        Rows::find(places);
-        Rows rows[2];
+        RowElements::find(places);
+        RowElements rows[2];
         int before = -1;
         for (int64_t left = count; left > 0; left -= 2) {
 #pragma unroll
