@@ -12,7 +12,7 @@ use super::{
     epilogue::{self, MAP, placeholders},
     families::{HostScan, OnHost, ScansOnHost, results_on_host, scan_on_host},
     launch::{Heads, ScanJob},
-    lazy::{Epilogue, InPlace, Scan, ScanBackend},
+    lazy::{InPlace, Scan, ScanBackend, ScanMap},
     options::ScanOptions,
 };
 use crate::{
@@ -116,7 +116,7 @@ impl ScanBackend for Host {
             None => None,
         };
         let heads = heads.as_ref().map(|(heads, of)| (&**heads, *of));
-        let epilogue = scan.epilogue.as_ref().map(Epilogue::assembled).transpose()?;
+        let epilogue = scan.epilogue.as_ref().map(ScanMap::assembled).transpose()?;
         let epilogue = epilogue.as_ref().map(|epilogue| epilogue.ready(None)).transpose()?;
         let values = &*values.ready(None)?;
         let results = results_on_host(scan.host.as_ref(), values, heads, epilogue.as_deref(), scan.options)?;
@@ -161,7 +161,7 @@ impl<'a, O: Element, D: Dimension, K: Dimension> Scan<'a, O, D, K> {
             None => None,
         };
         let heads = heads.as_ref().map(|(heads, kind)| (&**heads as &dyn ValueSource, *kind));
-        let epilogue = self.epilogue.as_ref().map(Epilogue::assembled).transpose()?;
+        let epilogue = self.epilogue.as_ref().map(ScanMap::assembled).transpose()?;
         let epilogue = epilogue.as_ref().map(|epilogue| epilogue.ready(Some(stream))).transpose()?;
         let operation = ScanOperation { operator: &self.operator, options: self.options };
         operation.run(values, heads, epilogue.as_deref(), target, home, stream)
