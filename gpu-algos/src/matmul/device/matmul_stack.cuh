@@ -86,9 +86,12 @@ copy_matrices(Sum *to, const T *from, const Places &places, int64_t first, int64
     constexpr bool IS_NARROW = StackElement<T>::IS_NARROW;
     constexpr int WHOLE_PACK = IS_NARROW ? NARROW_PACK : 16 / int(sizeof(T));
     constexpr int PACK = IS_PACKED ? WHOLE_PACK : 1, PER_ROW = Tile::SIZE / PACK;
-    constexpr int ITEMS = Tile::SIZE * PER_ROW;
-#pragma unroll 8
-    for (int item = threadIdx.x; item < ITEMS * Tile::MATRICES; item += Tile::THREADS) {
+    constexpr int ITEMS = Tile::SIZE * PER_ROW, STEPS = ITEMS * Tile::MATRICES / Tile::THREADS;
+    static_assert(STEPS * Tile::THREADS == ITEMS * Tile::MATRICES, "threads copy as much each");
+    // Of a number of steps that it does not know the compiler makes a loop with one load at a time.
+#pragma unroll(STEPS < 8 ? STEPS : 8)
+    for (int step = 0; step < STEPS; step++) {
+        const int item = step * Tile::THREADS + threadIdx.x;
         const int matrix = item / ITEMS, row = item % ITEMS / PER_ROW,
                   column = item % PER_ROW * PACK;
         const bool is_there = matrix < matrices && row < lengths[0] && column < lengths[1];
