@@ -299,8 +299,9 @@ pub(super) const TILES: &[TensorCoreTile] = &[
     TensorCoreTile::new(Products::U8, [64, 64], 8, 0.35),
 ];
 
-/// Tiles of a multiprocessor one behind the other, with fewer of which clusters do not pay. H200, times of clusters of two and of single blocks, us: at 8192,
-/// 16 tiles, f16 1509 and 1584, with b transposed 1496 and 1573, i8 698 and 752, bf16 1492 and 1484, TF32 3093 and 3106; at 4096, four tiles, f16 194 and 187,
+/// Tiles of a multiprocessor one behind the other, with fewer of which clusters do not pay. H200, us, clusters of two and single blocks in turn, two runs. At
+/// 8192, 16 tiles: f16 1509 and 1584, 1578 and 1579; with b transposed 1496 and 1573, 1519 and 1550; bf16 1492 and 1484, 1491 and 1477; with b transposed
+/// 1470 and 1552, 1524 and 1479; i8 790 and 802, 767 and 794; TF32 3093 and 3106, 3054 and 3088: 2 % less on average. At 4096, four tiles: f16 194 and 187,
 /// bf16 179 and 183, TF32 379 and 369; at 2048, one tile, f16 24.3 and 23.6.
 pub(super) const LEAST_WAVES_OF_CLUSTERS: usize = 8;
 
