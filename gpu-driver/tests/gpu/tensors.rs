@@ -348,7 +348,7 @@ pub fn shares_of_boxes_reach_all_blocks_of_a_cluster(device: &Device) -> Outcome
         return Ok(());
     }
     let stream = device.stream();
-    for (key, blocks) in [(20, 1), (21, 2), (22, 4)] {
+    for (key, blocks) in [(1 << 20, 1), (2 << 20, 2), (3 << 20, 4)] {
         let (rows, grid) = (8 * blocks, 2 * blocks);
         let values: Vec<u32> = (0..32 * rows as u32).collect();
         let x = DeviceVec::from_slice(&stream, &values)?;
