@@ -32,24 +32,18 @@ template <class Tile> struct Stages {
     }
 };
 
-// Copies BLOCK elements across k of an operand from `first` on, and those along k from `k` on, by
-// To::copy_box: to this block, or to the blocks of a Cluster.
-struct ToBlock {
-    static __device__ __forceinline__ void copy_box(void *to, const TensorMap &map, int x, int y,
-                                                    int z, CopyBarrier &arrived) {
-        gpu::copy_box(to, map, x, y, z, arrived);
-    }
-};
-template <class Tile, int BLOCK, uint32_t BOXES, class To = ToBlock>
+// Copies BLOCK elements across k of an operand from `first` on, and those along k from `k` on, into
+// the shared memory of all blocks of a Cluster.
+template <class Tile, int BLOCK, uint32_t BOXES, class Blocks = Cluster<1>>
 __device__ __forceinline__ void copy_operand(unsigned char *to, const TensorMap &map, int first,
                                              int k, int matrix, CopyBarrier &arrived) {
     if constexpr (BOXES == ALONG_K_BOXES) {
-        To::copy_box(to, map, k, first, matrix * Tile::PARTS, arrived);
+        Blocks::copy_box(to, map, k, first, matrix * Tile::PARTS, arrived);
     } else {
 #pragma unroll
         for (int panel = 0; panel < BLOCK / Tile::PANEL; panel++) {
-            To::copy_box(to + panel * Tile::PARTS * Tile::BLOCK_K * Tile::ROW_BYTES, map,
-                         first + panel * Tile::PANEL, k, matrix * Tile::PARTS, arrived);
+            Blocks::copy_box(to + panel * Tile::PARTS * Tile::BLOCK_K * Tile::ROW_BYTES, map,
+                             first + panel * Tile::PANEL, k, matrix * Tile::PARTS, arrived);
         }
     }
 }

@@ -75,9 +75,9 @@ pub(super) fn choose(
     let plans = fitting.filter_map(|&tile| {
         let (tiles_m, tiles_n) = (m.div_ceil(tile.rows()), n.div_ceil(tile.block_n));
         let tiles = tiles_m.checked_mul(tiles_n)?.checked_mul(problem.matrices())?;
-        let multiprocessors = device.multiprocessors / tile.cluster;
+        let multiprocessors = (device.multiprocessors / tile.cluster).max(1);
         let at_once = tiles.min(multiprocessors * tile.warps.map_or(1, |warps| warps.resident));
-        let waves = tiles.div_ceil(at_once.clamp(1, multiprocessors.max(1)));
+        let waves = tiles.div_ceil(at_once.clamp(1, multiprocessors));
         let blocks = at_once * tile.cluster;
         let time = copying + tile.time(waves, problem.k, &cores);
         let is_plain =

@@ -197,10 +197,10 @@ impl TensorCoreTile {
         let Self { products, block_m, block_n, stages, cluster, .. } = self;
         let (kind, parts) = (products.type_name(), products.parts());
         match self.warps {
-            None if *cluster > 1 => {
-                format!("gpu::algos::matmul::WarpgroupTile<{kind}, {parts}, {block_m}, {block_n}, {stages}, {cluster}>")
+            None => {
+                let cluster = if *cluster > 1 { format!(", {cluster}") } else { String::new() };
+                format!("gpu::algos::matmul::WarpgroupTile<{kind}, {parts}, {block_m}, {block_n}, {stages}{cluster}>")
             }
-            None => format!("gpu::algos::matmul::WarpgroupTile<{kind}, {parts}, {block_m}, {block_n}, {stages}>"),
             Some(MmaWarps { rows, columns, resident }) => format!(
                 "gpu::algos::matmul::MmaTile<{kind}, {parts}, {block_m}, {block_n}, {rows}, {columns}, {stages}, {resident}>"
             ),
