@@ -23,8 +23,8 @@
 //! assert_eq!((total, mean, var), (600_000.0, 2.0, 0.0));
 //! # Ok::<(), gpu_algos::AlgoError>(())
 //! ```
-//! A reduction is an operand of operators: `x.sum() / 2.0`. Functions of its result, or of a scan's, are those of an expression,
-//! `x.square().sum().axis(Axis(1)).into_expr().sqrt()`.
+//! A reduction is an operand of operators, `x.sum() / 2.0`, and has the functions of its result, `x.square().sum().axis(Axis(1)).sqrt()`; so have a scan
+//! and a product of matrices. A function that they lack is one of the expression, [`into_expr`](Reduction::into_expr).
 //!
 //! Arrays of float literals are of f64. Give integer literals a type, `1i64`: with `1` alone rustc says "`?` operator has incompatible types: expected
 //! `i64`, found `!`" at a sum. A result with a type, `let s: i64 = x.sum().get()?`, helps too.

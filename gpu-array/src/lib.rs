@@ -88,7 +88,7 @@
 //! | `x[i, :]`, `take(x, i, axis=1)`, `take_along_axis` | [`take_axis`](expression::take_axis)`(&x, &i, Axis(0), Outside::Wrap).eval()?`, [`take_along_axis`](expression::take_along_axis) |
 //! | `x.copy()`, `y[...] = x` | `x.try_clone()?`, `y.assign(&x)?` |
 //! | `x.sum(axis=0)`, `cumsum`, `x[mask]` | in `gpu-algos`: `x.sum().axis(Axis(0)).eval()?`, `x.cumsum().eval()?`, `x.select(&mask).eval()?` |
-//! | `sqrt(x.sum(axis=0))` | in `gpu-algos`: `x.sum().axis(Axis(0)).into_expr().sqrt()`; operators need no `into_expr` |
+//! | `sqrt(x.sum(axis=0))` | in `gpu-algos`: `x.sum().axis(Axis(0)).sqrt()` |
 //! | `sort`, `argsort`, `unique`, `percentile`, `histogram`, `fft` | not here; the end of `NUMPY.md` names a way round each |
 //! | `x @ y`, `einsum("ij,kj->ik", x, y)`, `kron(x, y)` | in `gpu-algos`: `x.matmul(&y).eval()?`, `einsum("ij,kj->ik", [&x, &y])?`, `kron(&x, &y)?` |
 //!

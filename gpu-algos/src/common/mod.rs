@@ -4,6 +4,7 @@ pub(crate) mod array_operand;
 pub(crate) mod axes;
 #[cfg(test)]
 pub(crate) mod choices;
+pub(crate) mod functions;
 pub(crate) mod launch;
 pub(crate) mod on_host;
 pub(crate) mod operand;

@@ -1,5 +1,5 @@
-//! Lazy values of this crate as operands of gpu-array's expressions: both traits of operands, and the operators with a lazy value on the left or a
-//! scalar on the left of one.
+//! Lazy values of this crate as operands of gpu-array's expressions: both traits of operands, the operators with a lazy value on the left or a
+//! scalar on the left of one, and functions as methods.
 
 use gpu_array::{
     Element, GpuArray, GpuView, GpuViewMut,
@@ -50,6 +50,7 @@ macro_rules! operand {
 
         $crate::common::operand::operators!([$($generics)*] $type, $element, $rank, $place;
             Add add, Sub sub, Mul mul, Div div, Rem rem, BitAnd bitand, BitOr bitor, BitXor bitxor);
+        $crate::common::functions::functions! { [$($generics)*] $type, $element, $rank, $place }
     };
 }
 pub(crate) use operand;

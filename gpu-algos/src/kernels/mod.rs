@@ -29,7 +29,7 @@
 //! | `raw T x` | `x: &[f32; _]`: an array of any length |
 //! | a scalar for an array; arrays that are broadcast | `x: f32` is a kernel of its own; `&y.broadcast((2, 5))?.to_standard_layout()?`, or an expression in the kernel's place |
 //! | type-generic `T x` | one declaration for each type by a macro of Rust, or `ElementwiseKernel::new(&format!("const {t} *x, {t} *z"), text)?` |
-//! | `ReductionKernel` with `axis=1` and a text after the reduction | [`reduction_kernel!`](crate::reduction_kernel) has neither: `x.square().sum().axis(Axis(1)).into_expr().sqrt()` |
+//! | `ReductionKernel` with `axis=1` and a text after the reduction | [`reduction_kernel!`](crate::reduction_kernel) has neither: `x.square().sum().axis(Axis(1)).sqrt()` |
 //! | `fuse` | [expressions](gpu_array::expression) are fused as they are |
 //! | `RawKernel`, `RawModule` | [`Device::compile`](gpu_array::gpu_driver::Device::compile), which takes `&x` and `&mut x` of arrays |
 //!

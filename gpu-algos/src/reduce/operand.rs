@@ -46,13 +46,13 @@ scalars! { scalar_reduction; i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64; i32
 impl<'a, O: Element, D: Dimension, K: Dimension, P: ReduceBackend> Reduction<'a, O, D, K, P> {
     /// The result as an expression: it is computed before the kernel or pass that reads it, on the same stream.
     ///
-    /// Operators and functions that take expressions take a reduction as it is; its methods are those of the expression:
+    /// Operators and functions that take expressions take a reduction as it is, and it has the most usual of their methods:
     /// ```
     /// use gpu_algos::prelude::*;
     /// use gpu_array::expression::host;
     /// let x = ndarray::array![3.0, 4.0];
-    /// let root = host(&x).mean().into_expr().sqrt() + host(&x).max();
-    /// assert_eq!(root.eval()?[()], 3.5f64.sqrt() + 4.0);
+    /// let root = host(&x).mean().sqrt() + host(&x).max().into_expr().hypot(3.0);
+    /// assert_eq!(root.eval()?[()], 3.5f64.sqrt() + 5.0);
     /// # Ok::<(), gpu_array::ArrayError>(())
     /// ```
     pub fn into_expr(self) -> Expr<'a, O, K, P> {

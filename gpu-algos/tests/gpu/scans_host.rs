@@ -37,7 +37,7 @@ fn scans_of<P: Backend + Reduces<f64> + Reduces<bool>>(
         x.cumsum().by_key(&keys).eval()?,
         x.nancummin().by_key(&keys).reverse().eval()?,
         (1 - x.nancumsum() / x.nansum()).eval()?,
-        x.is_nan().cumsum().into_expr().cast::<f64>().eval()?,
+        x.is_nan().cumsum().cast::<f64>().eval()?,
         (&x * 0.5).cumsum().segments(&keys).accumulate_f64().eval()?,
     ])
 }

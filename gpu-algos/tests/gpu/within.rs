@@ -22,6 +22,7 @@ use crate::launches::launches;
 pub const TESTS: &[Test<Device>] = tests![
     numpy_lines_are_one_expression,
     types_and_shapes_are_numpys,
+    functions_of_lazy_values_are_those_of_their_expressions,
     an_array_may_be_updated_by_its_own_reductions,
     errors_come_from_eval_and_name_the_operation,
     streams_are_those_of_the_expression,
@@ -93,6 +94,36 @@ fn numpy_lines_are_one_expression(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// Whether each function of a lazy value is that of its expression, by the texts of the results: NaN is equal to NaN.
+macro_rules! ensure_same_functions {
+    ($lazy:expr; $($call:tt)*) => { ensure_same_functions! { @each ($lazy) $($call)* } };
+    (@each ($lazy:expr) $($name:ident $arguments:tt)*) => {$(
+        let [lazy, expression] = [$lazy.$name $arguments.eval()?, $lazy.into_expr().$name $arguments.eval()?].map(|values| format!("{values:?}"));
+        ensure!(lazy == expression, "{}: {lazy}, expected {expression}", stringify!($name));
+    )*};
+}
+
+fn functions_of_lazy_values_are_those_of_their_expressions(device: &Device) -> Outcome {
+    let x = array![[0.25, -1.5, 3.0], [f64::INFINITY, 0.0, 0.5]];
+    let x = host(&x);
+    ensure_same_functions! { x.mean().axis(Axis(0));
+        abs() sign() floor() ceil() round() trunc() square() conj() is_nan() is_finite()
+        recip() sqrt() exp() log() log10() sin() cos() tan() asin() acos() atan() sinh() cosh() tanh() asinh() acosh() atanh()
+        exp2() expm1() log2() log1p() cbrt() erf() erfc() log_gamma() gamma() powi(3)
+        minimum(0.5) maximum(&x) pow(x.max()) eq(0.25) ne(0.25) lt(0.5) le(0.5) gt(0.5) ge(&x) clamp(-1.0, 1.0)
+    }
+    ensure_same_functions! { x.cumsum().axis(Axis(1)).exclusive(); sqrt() minimum(0.5) ge(0.0) clamp(x.min(), 1.0) powi(-1) }
+    ensure_eq!(x.sum().cast::<f32>().eval()?[()], f32::INFINITY);
+    let z = array![Complex::new(3.0, -4.0), Complex::new(1.0, 1.0)];
+    let z = host(&z);
+    ensure_same_functions! { z.sum(); abs() real() imag() arg() conj() sqrt() pow(0.5) eq(Complex::new(4.0, -3.0)) }
+    let a = GpuArray::from_ndarray(device, &array![[1.0f32, -2.0], [0.5, 4.0]])?;
+    let want = a.matmul(&a).into_expr().maximum(0.0).eval()?.to_ndarray()?;
+    ensure_eq!(a.matmul(&a).maximum(0.0).eval()?.to_ndarray()?, want);
+    ensure_eq!(a.matmul(&a).cast::<i32>().eval()?.to_ndarray()?, array![[0, -10], [2, 15]]);
+    Ok(())
+}
+
 fn types_and_shapes_are_numpys(device: &Device) -> Outcome {
     let x = GpuArray::from_ndarray(device, &array![[1i32, 2], [3, 6]])?;
     // i32 minus f64, i32 plus i64.
@@ -100,7 +131,7 @@ fn types_and_shapes_are_numpys(device: &Device) -> Outcome {
     ensure_eq!(centred.to_ndarray()?, array![[-2.0, -1.0], [0.0, 3.0]]);
     let more: GpuArray<i64, Ix2> = (&x + x.sum().axis(Axis(0))).eval()?;
     ensure_eq!(more.to_ndarray()?, array![[5, 10], [7, 14]]);
-    let flags: GpuArray<bool, Ix1> = (x.max().axis(Axis(1))).into_expr().ge(3).eval()?;
+    let flags: GpuArray<bool, Ix1> = x.max().axis(Axis(1)).ge(3).eval()?;
     ensure_eq!(flags.to_ndarray()?, array![false, true]);
     // Between an outer axis and a kept one.
     let table: GpuArray<i64, Ix2> = (x.sum().axis(Axis(0)) * x.sum().axis(Axis(1)).keep_dims()).eval()?;

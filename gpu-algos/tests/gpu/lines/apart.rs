@@ -228,7 +228,7 @@ pub fn scans(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.fmax.accumulate(a)" => a.nancummax();
         "np.cumsum(x > 0, axis=1)" => x.gt(0).cumsum().axis(Axis(1));
         "1 - np.cumsum(v) / v.sum()" => 1 - v.cumsum() / v.sum();
-        "(np.cumsum(y) >= y.sum() / 2).argmax()" => y.cumsum().into_expr().ge(y.sum() / 2).argmax();
+        "(np.cumsum(y) >= y.sum() / 2).argmax()" => y.cumsum().ge(y.sum() / 2).argmax();
         "v - np.maximum.accumulate(v)" => v - v.cummax();
         "(np.maximum.accumulate(v) - v).max()" => (v.cummax() - v).max();
         "np.cumsum(x, axis=0) / (np.arange(3)[:, None] + 1)" => x.cumsum().axis(Axis(0)) / (index::<Ix2, _>(Axis(0)) + 1);

@@ -206,9 +206,9 @@ pub fn types(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "(2 * z.astype(np.complex64) + 1).imag" => (2 * z.cast::<Complex<f32>>() + 1).imag();
         "np.exp(z.astype(np.complex64)).real" => z.cast::<Complex<f32>>().exp().real();
         "z.astype(np.complex64).astype(np.complex128)" => z.cast::<Complex<f32>>().cast::<Complex<f64>>();
-        "x.astype(np.float16).max(axis=0).astype(np.float32)" => x.cast::<f16>().max().axis(Axis(0)).into_expr().cast::<f32>();
-        "x.astype(np.float16).sum().astype(np.float32)" => x.cast::<f16>().sum().into_expr().cast::<f32>();
-        "x.astype(np.float16).mean(axis=1).astype(np.float32)" => x.cast::<f16>().mean().axis(Axis(1)).into_expr().cast::<f32>();
+        "x.astype(np.float16).max(axis=0).astype(np.float32)" => x.cast::<f16>().max().axis(Axis(0)).cast::<f32>();
+        "x.astype(np.float16).sum().astype(np.float32)" => x.cast::<f16>().sum().cast::<f32>();
+        "x.astype(np.float16).mean(axis=1).astype(np.float32)" => x.cast::<f16>().mean().axis(Axis(1)).cast::<f32>();
         "x.astype(np.float16) > 1" => x.cast::<f16>().gt(1);
         "np.sqrt(y.astype(np.float16)).astype(np.float32)" => y.cast::<f16>().sqrt().cast::<f32>();
         "x.astype(np.float16) * f" => x.cast::<f16>() * f;
@@ -237,6 +237,6 @@ pub fn special(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'
         "special.xlogy(x, y)" => where_(x.eq(0), 0, x * y.log());
         "special.softmax(x, axis=1)" => (x - x.max().axis(Axis(1)).keep_dims()).exp()
             / (x - x.max().axis(Axis(1)).keep_dims()).exp().sum().axis(Axis(1)).keep_dims();
-        "special.logsumexp(x, axis=0)" => x.max().axis(Axis(0)) + (x - x.max().axis(Axis(0))).exp().sum().axis(Axis(0)).into_expr().log();
+        "special.logsumexp(x, axis=0)" => x.max().axis(Axis(0)) + (x - x.max().axis(Axis(0))).exp().sum().axis(Axis(0)).log();
     }
 }

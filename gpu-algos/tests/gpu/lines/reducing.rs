@@ -70,7 +70,7 @@ pub fn whole(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_>
         "np.linalg.norm(z, np.inf)" => z.norm_inf();
         "np.linalg.norm(x)" => x.norm_l2();
         "np.asarray(np.isnan(a).sum())" => a.is_nan().sum();
-        "np.sqrt(np.mean(x ** 2))" => x.square().mean().into_expr().sqrt();
+        "np.sqrt(np.mean(x ** 2))" => x.square().mean().sqrt();
         "np.abs(x - y).max()" => (x - y).abs().max();
         "np.ptp(x)" => x.max() - x.min();
         "np.average(x, weights=y)" => (x * y).sum() / y.sum();
@@ -166,7 +166,7 @@ pub fn within(lines: &mut Lines, gpu: Option<&OnDevice>, host: Option<&OnHost<'_
         "v / np.linalg.norm(v)" => v / v.norm_l2();
         "np.exp(x - x.max(axis=1, keepdims=True))" => (x - x.max().axis(Axis(1)).keep_dims()).exp();
         "np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)" => x.exp() / x.exp().sum().axis(Axis(1)).keep_dims();
-        "x.max() + np.log(np.exp(x - x.max()).sum())" => x.max() + (x - x.max()).exp().sum().into_expr().log();
+        "x.max() + np.log(np.exp(x - x.max()).sum())" => x.max() + (x - x.max()).exp().sum().log();
         "x > x.mean()" => x.gt(x.mean());
         "x == x.max(axis=0)" => x.eq(x.max().axis(Axis(0)));
         "((x - y) ** 2).mean()" => (x - y).square().mean();
