@@ -183,9 +183,7 @@ impl Suite {
     /// When `GPU_TESTS_PROCESSES` says something else.
     #[must_use]
     pub fn in_processes(self, divide: bool) -> Self {
-        let value = env::var_os("GPU_TESTS_PROCESSES").unwrap_or_default();
-        assert!(value.is_empty() || value == "no", "GPU_TESTS_PROCESSES={} is not known; expected no", value.display());
-        Self { in_processes: divide && value.is_empty(), ..self }
+        Self { in_processes: !says("GPU_TESTS_PROCESSES", "no") && divide, ..self }
     }
 
     /// Runs the tests that the command line asks for, as libtest does.
@@ -239,12 +237,20 @@ pub fn python(modules: &[&str]) -> Result<PathBuf, String> {
 /// # Panics
 /// For any other value: a misspelt one would let everything be ignored.
 pub fn requires(variable: &str) -> bool {
-    let value = Some(variable).filter(|name| !name.is_empty()).and_then(env::var_os).unwrap_or_default();
-    assert!(
-        value.is_empty() || value == "require",
-        "{variable}={} is not known; expected require, or nothing",
-        value.display()
-    );
+    !variable.is_empty() && says(variable, "require")
+}
+
+/// Whether a variable says this word, the only one that it knows; false where it is not set, or empty.
+///
+/// # Panics
+/// For any other value, which would be ignored where it was meant.
+pub fn says(variable: &str, word: &str) -> bool {
+    is_word(variable, word, &env::var_os(variable).unwrap_or_default())
+}
+
+fn is_word(variable: &str, word: &str, value: &OsStr) -> bool {
+    let is_known = value.is_empty() || value == word;
+    assert!(is_known, "{variable}={} is not known; expected {word}, or nothing", value.display());
     !value.is_empty()
 }
 
@@ -373,6 +379,19 @@ mod tests {
             let refused = catch_unwind(|| number_of("SEED", OsStr::from_bytes(wrong)));
             let message = refused.map_err(|panic| *panic.downcast::<String>().unwrap()).unwrap_err();
             assert!(message.starts_with("SEED=") && message.contains("no whole number"), "{message}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_not_known_are_refused() {
+        use std::{os::unix::ffi::OsStrExt, panic::catch_unwind};
+        assert!(!says("TESTKIT_NOBODY_SETS_THIS", "all") && !requires(""));
+        assert!(is_word("CYCLES", "all", OsStr::new("all")) && !is_word("CYCLES", "all", OsStr::new("")));
+        for wrong in [&b"ALL"[..], b"1", b" all", b"al", b"\xff", b"all\xff"] {
+            let refused = catch_unwind(|| is_word("CYCLES", "all", OsStr::from_bytes(wrong)));
+            let message = refused.map_err(|panic| *panic.downcast::<String>().unwrap()).unwrap_err();
+            let shown = String::from_utf8_lossy(wrong);
+            assert_eq!(message, format!("CYCLES={shown} is not known; expected all, or nothing"));
         }
     }
 

@@ -137,7 +137,7 @@ fn cycle(
     }
     device.synchronize()?;
     let (before, since) = (resident_bytes()?, Instant::now());
-    let is_limited = !device.is_emulated() && env::var_os("GPU_TESTS_CYCLES").is_none();
+    let is_limited = !testkit::says("GPU_TESTS_CYCLES", "all") && !device.is_emulated();
     let mut cycles_made = 0;
     while cycles_made < cycles && !(is_limited && since.elapsed() > Duration::from_secs(1)) {
         make()?;
