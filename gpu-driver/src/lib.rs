@@ -76,7 +76,7 @@
 //! | `GPU_LIBCUDA`, `GPU_NVRTC` | the file to open in place of the search |
 //! | `GPU_NVRTC_OPTIONS` | further options of NVRTC for each kernel that is compiled for a GPU, such as `-lineinfo` for a profiler |
 //! | `GPU_NVCC`, `GPU_CUDADEVRT` | the compiler of [`Program::nvcc`] and the library of [`Device::compile_dynamic`], in place of the search |
-//! | `GPU_NVTX` | the file to open for ranges of a profiler ([`profiler`]) in place of the search, `off` for none |
+//! | `GPU_NVTX` | the file to open for ranges of a profiler ([`profiler`]) in place of the search, which must be there, or `off` for none |
 //! | `GPU_CACHE_DIR` | folder of compiled kernels and of the choices of a [`Tuner`], `off` for none; else `gpu-driver` in the user's cache folder |
 //! | `GPU_SYNC` | `0` (the default) or `1`: wait after each launch, so that a fault names its kernel |
 //!
@@ -107,6 +107,7 @@ mod loaded;
 mod memory;
 mod module;
 pub mod nvrtc;
+mod nvtx;
 mod occupancy;
 #[cfg(test)]
 mod pages;

@@ -2,7 +2,8 @@
 //!
 //! Ranges appear in Nsight Systems beside the kernels that are launched within them. They go to `libnvtx3interop.so.1` of the CUDA toolkit (from 12.9 on;
 //! `pip install nvidia-nvtx` has it too), or to its `libnvToolsExt.so.1` before, which is opened when the first one begins. Where there is none, or
-//! `GPU_NVTX=off`, they do nothing and cost one comparison. [`Stream::set_name`](crate::Stream::set_name) names the rows of streams.
+//! `GPU_NVTX=off`, they do nothing and cost one comparison. With a file in `GPU_NVTX` that is no such library they do nothing either, and the first call
+//! that opens a device is an error. [`Stream::set_name`](crate::Stream::set_name) names the rows of streams.
 //! ```no_run
 //! use gpu_driver::{Device, profiler};
 //! let device = Device::first()?;
@@ -15,16 +16,9 @@
 //! # Ok::<(), gpu_driver::DriverError>(())
 //! ```
 
-use std::{
-    env,
-    ffi::{CString, OsString, c_char},
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::ffi::CString;
 
-use libloading::Library;
-
-use crate::{Device, Result, raw::CUstream, sys};
+use crate::{Device, Result, nvtx, raw::CUstream, sys};
 
 /// Starts the recording of a profiler that waits for it; without one, nothing.
 ///
@@ -60,12 +54,12 @@ pub struct Range {
 #[doc(alias("nvtx", "nvtxRangeStart", "nvtxRangePush"))]
 pub fn range(name: &str) -> Range {
     // SAFETY: the function is NVTX's, and the name ends in NUL.
-    Range { number: nvtx().map(|nvtx| unsafe { (nvtx.start)(c_name(name).as_ptr()) }) }
+    Range { number: nvtx::functions().map(|nvtx| unsafe { (nvtx.start)(c_name(name).as_ptr()) }) }
 }
 
 impl Drop for Range {
     fn drop(&mut self) {
-        if let (Some(number), Some(nvtx)) = (self.number, nvtx()) {
+        if let (Some(number), Some(nvtx)) = (self.number, nvtx::functions()) {
             // SAFETY: the function is NVTX's, and the range is open.
             unsafe { (nvtx.end)(number) };
         }
@@ -75,7 +69,7 @@ impl Drop for Range {
 /// Marks this moment by a name, which ends before its first NUL byte.
 #[doc(alias = "nvtxMark")]
 pub fn mark(name: &str) {
-    if let Some(nvtx) = nvtx() {
+    if let Some(nvtx) = nvtx::functions() {
         // SAFETY: the function is NVTX's, and the name ends in NUL.
         unsafe { (nvtx.mark)(c_name(name).as_ptr()) };
     }
@@ -83,63 +77,17 @@ pub fn mark(name: &str) {
 
 /// Whether there is a library that ranges go to.
 pub fn has_ranges() -> bool {
-    nvtx().is_some()
+    nvtx::functions().is_some()
 }
 
 fn c_name(name: &str) -> CString {
     CString::new(name.split('\0').next().unwrap_or_default()).unwrap_or_default()
 }
 
-/// The functions of NVTX.
-struct Nvtx {
-    start: unsafe extern "C" fn(*const c_char) -> u64,
-    end: unsafe extern "C" fn(u64),
-    mark: unsafe extern "C" fn(*const c_char),
-    name_stream: unsafe extern "C" fn(CUstream, *const c_char),
-    /// Keeps the functions mapped.
-    _library: Library,
-}
-
-fn nvtx() -> Option<&'static Nvtx> {
-    static NVTX: OnceLock<Option<Nvtx>> = OnceLock::new();
-    NVTX.get_or_init(open).as_ref()
-}
-
-/// The library's name since CUDA 12.9, and before.
-const NAMES: [&str; 2] = ["libnvtx3interop.so.1", "libnvToolsExt.so.1"];
-
-/// The library in the folders that the system searches, in the toolkit, and beside the NVRTC that `GPU_NVRTC` names, where Python's packages have it.
-fn candidates() -> Vec<OsString> {
-    let nvrtc = env::var_os("GPU_NVRTC").map(PathBuf::from);
-    let beside = nvrtc.iter().filter_map(|nvrtc| nvrtc.parent());
-    let folders = [Path::new(""), Path::new("/usr/local/cuda/lib64")].into_iter().chain(beside);
-    folders.flat_map(|folder| NAMES.map(|name| folder.join(name).into())).collect()
-}
-
 /// Tells a profiler the name of a stream, where one listens.
 pub(crate) fn name_stream(stream: CUstream, name: &str) {
-    if let Some(nvtx) = nvtx() {
+    if let Some(nvtx) = nvtx::functions() {
         // SAFETY: the function is NVTX's, the stream is alive, and the name ends in NUL.
         unsafe { (nvtx.name_stream)(stream, c_name(name).as_ptr()) };
     }
-}
-
-fn open() -> Option<Nvtx> {
-    let asked = env::var_os("GPU_NVTX").filter(|value| !value.is_empty());
-    let candidates: Vec<OsString> = match asked {
-        Some(value) if value == "off" => Vec::new(),
-        Some(path) => vec![path],
-        None => candidates(),
-    };
-    candidates.iter().find_map(|candidate| {
-        // SAFETY: loading runs the initialisers of the vendor's library, as the user asked; the functions have these signatures in each version.
-        unsafe {
-            let library = Library::new(candidate).ok()?;
-            let start = *library.get(b"nvtxRangeStartA\0").ok()?;
-            let end = *library.get(b"nvtxRangeEnd\0").ok()?;
-            let mark = *library.get(b"nvtxMarkA\0").ok()?;
-            let name_stream = *library.get(b"nvtxNameCuStreamA\0").ok()?;
-            Some(Nvtx { start, end, mark, name_stream, _library: library })
-        }
-    })
 }

@@ -177,7 +177,9 @@ impl Emulated {
     pub fn open(self) -> Result<Device> {
         loader::wish(loader::Requested::Emulated);
         if !loader::is_emulated() {
-            return Err(DriverError::NotEmulated);
+            // With a variable that makes no sense there is no driver at all.
+            let setting = loader::state().err().filter(|error| matches!(error, DriverError::Setting { .. }));
+            return Err(setting.unwrap_or(DriverError::NotEmulated));
         }
         let count = Device::count()?;
         if count == 0 {

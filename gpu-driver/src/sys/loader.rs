@@ -15,7 +15,7 @@ use gpu_driver_emulated as emulated;
 use libloading::Library;
 
 use super::{NO_DEVICE, NOT_INITIALIZED, NOT_SUPPORTED, symbols::NAMES};
-use crate::{DriverError, Result, environment::waits_after_launches};
+use crate::{DriverError, Result, environment::waits_after_launches, nvtx};
 
 /// The places where the driver library is looked for, in this order, unless `GPU_LIBCUDA` names one.
 const CANDIDATES: [&str; 6] = [
@@ -112,6 +112,7 @@ fn address(library: &Library, name: &str) -> usize {
 /// The driver that `GPU_DEVICE` asks for, else the program's wish.
 fn choose() -> Result<Driver> {
     waits_after_launches()?;
+    nvtx::check_environment()?;
     match environment::text("GPU_DEVICE", "cuda, emulated or none")?.as_deref() {
         None => match REQUESTED.load(Ordering::Relaxed) {
             wish if wish == Requested::Emulated as u8 => Ok(Driver::Emulated),

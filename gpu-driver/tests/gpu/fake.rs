@@ -61,9 +61,13 @@ pub fn ranges_go_to_the_profiler_s_library(fake: &Fake) -> Outcome {
     let text = answer("ranges", &[("GPU_NVTX", path.as_str())])?;
     let want = "listens: true\nstart outer 1\nstart inner 2\nmark moment\nstream copies\nend 1\nend 2\n";
     ensure!(text == want, "{text}");
-    for nothing in ["off", "/no/such/library"] {
+    let text = answer("ranges", &[("GPU_NVTX", "off")])?;
+    ensure!(text == "listens: false\n", "{text}");
+    // Neither a file that is not there nor another library.
+    for nothing in ["/no/such/library", "/proc/self/exe"] {
         let text = answer("ranges", &[("GPU_NVTX", nothing)])?;
-        ensure!(text == "listens: false\n", "{text}");
+        let error = format!("GPU_NVTX={nothing} is not known; expected off, or the file of a library");
+        ensure!(text.starts_with(&format!("listens: false\n{error}")), "{text}");
     }
     Ok(())
 }
