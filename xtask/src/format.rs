@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::OsString,
     process::{Command, Stdio},
 };
 
@@ -24,15 +25,15 @@ pub(crate) fn all(check: bool) -> Outcome {
     };
     let files = kernel_files()?;
     let action: &[&str] = if check { &["--dry-run", "-Werror"] } else { &["-i"] };
-    eprintln!("$ {clang_format} {} ({} files)", action.join(" "), files.len());
+    eprintln!("$ {} {} ({} files)", clang_format.display(), action.join(" "), files.len());
     let status = Command::new(&clang_format).args(action).args(&files).current_dir(workspace_root()).status()?;
     if status.success() { Ok(()) } else { Err("kernel text is not formatted: run `cargo xtask format`".into()) }
 }
 
 /// The program, if it is there in the version wanted: the one of `GPU_CLANG_FORMAT`, or of the search path.
-fn tool() -> Outcome<Option<String>> {
-    let named = env::var("GPU_CLANG_FORMAT").ok().filter(|name| !name.is_empty());
-    let name = named.clone().unwrap_or_else(|| "clang-format".to_owned());
+fn tool() -> Outcome<Option<OsString>> {
+    let named = env::var_os("GPU_CLANG_FORMAT").filter(|name| !name.is_empty());
+    let name = named.clone().unwrap_or_else(|| "clang-format".into());
     let output = Command::new(&name).arg("--version").stderr(Stdio::null()).output();
     let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     if is_wanted(&version) {
@@ -40,7 +41,8 @@ fn tool() -> Outcome<Option<String>> {
     }
     match named {
         Some(name) => {
-            Err(format!("GPU_CLANG_FORMAT: {name} is no clang-format {VERSION} (`{}`)", version.trim()).into())
+            Err(format!("GPU_CLANG_FORMAT: {} is no clang-format {VERSION} (`{}`)", name.display(), version.trim())
+                .into())
         }
         None => Ok(None),
     }

@@ -40,6 +40,9 @@ struct Options {
 /// The first version of NVRTC that keeps results.
 const CACHES: CudaVersion = CudaVersion { major: 12, minor: 9 };
 
+/// Options of NVRTC for each kernel.
+const OPTIONS: &str = "GPU_NVRTC_OPTIONS";
+
 type Matrix = GpuArray<f32, Ix2>;
 
 /// Computes something of a matrix, and waits for it.
@@ -92,8 +95,8 @@ fn child(options: &Options, name: &str, cache: &std::path::Path) -> Outcome<f64>
     let mut command = Command::new(env::current_exe()?);
     command.args(["--once", name, "--device", &options.device]).env("GPU_CACHE_DIR", cache);
     if nvrtc::version().is_ok_and(|(version, _)| version >= CACHES) {
-        let asked = env::var("GPU_NVRTC_OPTIONS").unwrap_or_default();
-        command.env("GPU_NVRTC_OPTIONS", format!("{asked} --no-cache"));
+        let asked = harness::text_of_variable(OPTIONS, env::var_os(OPTIONS).unwrap_or_default())?;
+        command.env(OPTIONS, format!("{asked} --no-cache"));
     }
     let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stdout);

@@ -50,7 +50,7 @@ pub use facts::Facts;
 pub use figure::Figure;
 pub use id::{Ceiling, Id, Measure, Work};
 use selection::Selection;
-pub use settings::{Backend, Set, Settings};
+pub use settings::{Backend, Set, Settings, text_of_variable};
 pub use start::{device, exit_code};
 
 /// Why something could not be measured, for the person who reads it.

@@ -1,6 +1,6 @@
 //! The settings that the environment asks for.
 
-use std::path::PathBuf;
+use std::{env, ffi::OsString, path::PathBuf};
 
 use super::Outcome;
 
@@ -61,6 +61,14 @@ impl Set {
     }
 }
 
+/// The value of a variable as text.
+///
+/// # Errors
+/// For a value that is not in UTF-8.
+pub fn text_of_variable(name: &str, value: OsString) -> Result<String, String> {
+    value.into_string().map_err(|value| format!("{name}=`{}`: a text in UTF-8", value.display()))
+}
+
 /// The variables `BENCH_…`.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -84,34 +92,35 @@ impl Settings {
     /// # Errors
     /// For values that mean nothing.
     pub fn from_environment(test: bool) -> Outcome<Self> {
-        Self::from_variables(test, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+        Self::from_variables(test, |name| env::var_os(name).filter(|value| !value.is_empty()))
     }
 
-    fn from_variables(test: bool, variable: impl Fn(&str) -> Option<String>) -> Outcome<Self> {
-        let backend = match variable("BENCH_BACKEND").as_deref() {
+    fn from_variables(test: bool, given: impl Fn(&str) -> Option<OsString>) -> Outcome<Self> {
+        let variable = |name: &str| given(name).map(|value| text_of_variable(name, value)).transpose();
+        let backend = match variable("BENCH_BACKEND")?.as_deref() {
             None => None,
             Some("cuda") => Some(Backend::Cuda),
             Some("cpu") => Some(Backend::Cpu),
             Some("emulated") => Some(Backend::Emulated),
             Some(other) => return Err(format!("BENCH_BACKEND=`{other}`: cuda, cpu or emulated").into()),
         };
-        let set = match variable("BENCH_SET") {
+        let set = match variable("BENCH_SET")? {
             Some(name) => Set::parse(&name)?,
             None if test => Set::Tiny,
             None => Set::Quick,
         };
-        let switch = |name: &str, unset: bool| match variable(name).as_deref() {
+        let switch = |name: &str, unset: bool| match variable(name)?.as_deref() {
             None => Ok(unset),
             Some("0") => Ok(false),
             Some("1") => Ok(true),
             Some(other) => Err(format!("{name}=`{other}`: 0 or 1")),
         };
         let (peers, check) = (switch("BENCH_PEERS", false)?, switch("BENCH_CHECK", true)?);
-        let round = match variable("BENCH_ROUND") {
+        let round = match variable("BENCH_ROUND")? {
             None => 0,
             Some(number) => number.parse().map_err(|_| format!("BENCH_ROUND=`{number}`: a number"))?,
         };
-        Ok(Self { backend, set, peers, check, round, facts: variable("BENCH_FACTS").map(PathBuf::from) })
+        Ok(Self { backend, set, peers, check, round, facts: given("BENCH_FACTS").map(PathBuf::from) })
     }
 }
 
@@ -122,8 +131,21 @@ mod tests {
     fn read(test: bool, variables: &[(&str, &str)]) -> Outcome<Settings> {
         Settings::from_variables(test, |name| {
             let (_, value) = variables.iter().find(|(given, _)| *given == name)?;
-            Some((*value).to_owned())
+            Some((*value).into())
         })
+    }
+
+    #[test]
+    fn values_that_are_no_text_are_errors_but_for_paths() -> Outcome {
+        use std::os::unix::ffi::OsStringExt;
+        let value = OsString::from_vec(b"f\xff".to_vec());
+        let read = |given: &str| Settings::from_variables(false, |name| (name == given).then(|| value.clone()));
+        for name in ["BENCH_BACKEND", "BENCH_SET", "BENCH_PEERS", "BENCH_CHECK", "BENCH_ROUND"] {
+            let error = read(name).unwrap_err().to_string();
+            assert_eq!(error, format!("{name}=`f\u{fffd}`: a text in UTF-8"));
+        }
+        assert_eq!(read("BENCH_FACTS")?.facts, Some(value.clone().into()));
+        Ok(())
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) fn add(side: &mut Side, plan: &mut Plan, build: &Build) -> Outcome<Ve
         Ok(folder) => plan.environment.push(("BENCH_CASES".to_owned(), folder.display().to_string())),
         Err(error) => missing("matrices for programs of peers", error.to_string()),
     }
-    let python = env::var("BENCH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let python = env::var_os("BENCH_PYTHON").unwrap_or_else(|| "python3".into());
     let script = programs::root().join("benches/peers/peers.py");
     match output(Command::new(&python).arg("--version"), plan.limit) {
         Ok(_) => side.benches.push(Bench {
@@ -75,7 +75,7 @@ fn export(plan: &Plan, build: &Build) -> Outcome<PathBuf> {
 /// Builds CUB's program for the GPU that is there.
 fn cub(source: &std::path::Path, plan: &Plan) -> Outcome<PathBuf> {
     let capability = machine::gpu(&["compute_cap"]).remove("compute_cap").ok_or("no GPU that nvidia-smi names")?;
-    let nvcc = env::var("NVCC").unwrap_or_else(|_| "nvcc".to_owned());
+    let nvcc = env::var_os("NVCC").unwrap_or_else(|| "nvcc".into());
     let program = plan.scratch.path().join("cub");
     let mut command = Command::new(nvcc);
     command.args(["-O3", "-std=c++17", &format!("-arch=sm_{}", capability.replace('.', ""))]);
