@@ -60,10 +60,21 @@ fn named() -> Option<PathBuf> {
 /// be kept.
 ///
 /// # Errors
-/// `UnsafeCache` when another user could have put code into it, or could make it first, with a remedy. Compilation goes on without
-/// a cache then, and says so once on the standard error.
+/// `UnsafeCache` when another user could have put code into it, or could make it first, with a remedy; `Setting` for a folder that `GPU_CACHE_DIR`
+/// names where it cannot be looked at, below a file or in a folder of others. Compilation goes on without a cache then, and says so once on the
+/// standard error.
 pub fn folder() -> Result<Option<PathBuf>> {
-    named().map_or(Ok(None), checked)
+    let Some(folder) = named() else { return Ok(None) };
+    let found = checked(folder.clone())?;
+    match env::var_os("GPU_CACHE_DIR") {
+        // Nobody asked for the one in the user's cache folder.
+        Some(asked) if found.is_none() => Err(DriverError::Setting {
+            name: "GPU_CACHE_DIR",
+            value: asked.to_string_lossy().into_owned(),
+            expected: "off, or a folder that is there or can be made",
+        }),
+        _ => Ok(found),
+    }
 }
 
 /// [`folder`] for a folder of that name.

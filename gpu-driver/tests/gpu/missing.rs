@@ -246,6 +246,17 @@ pub fn a_cache_that_others_can_write_is_refused(_: &()) -> Outcome {
         let said = answer_cache(path)?;
         ensure!(said.contains(&named), "{}: {said}", path.display());
     }
+    // A place where no folder can be.
+    let file = real.join("file");
+    fs::write(&file, "")?;
+    let said = answer_cache(&file.join("cache"))?;
+    ensure!(
+        said.contains(&format!(
+            "GPU_CACHE_DIR={} is not known; expected off, or a folder",
+            file.join("cache").display()
+        )),
+        "{said}"
+    );
     // One that is not there yet, and that others could make first.
     fs::create_dir(&open)?;
     set_mode(&open, 0o777)?;
