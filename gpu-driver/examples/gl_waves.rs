@@ -102,6 +102,14 @@ fn with_opengl(device: &Device, gl: &glow::Context) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
+/// Whether [`draw`] draws on this device.
+///
+/// # Errors
+/// Why the device has no OpenGL here.
+pub fn find_opengl(device: &Device) -> Result<(), Box<dyn Error>> {
+    if device.is_emulated() { Ok(()) } else { Offscreen::of(device).map(drop) }
+}
+
 /// Fills and checks the objects; only words, and false, where the device has no OpenGL.
 pub fn draw(device: &Device) -> Result<bool, Box<dyn Error>> {
     if let Some(emulation) = device.emulation() {

@@ -264,6 +264,63 @@ fn no_modules_use_each_other() {
     }
 }
 
+/// The modules of gpu-driver, each of which uses only earlier ones.
+const LAYERS: [&str; 39] = [
+    "raw",
+    "environment",
+    "nvtx",
+    "sys",
+    "nvrtc",
+    "pod",
+    "context",
+    "device",
+    "attributes",
+    "profiler",
+    "stream",
+    "arguments",
+    "capture",
+    "ipc",
+    "event",
+    "pinned",
+    "pool",
+    "scratch",
+    "memory",
+    "pointer",
+    "tensor_map",
+    "texture",
+    "gl",
+    "graph",
+    "signature",
+    "launch_arguments",
+    "module",
+    "cust_handles",
+    "cust_memory",
+    "global",
+    "occupancy",
+    "loaded",
+    "kernel",
+    "params",
+    "generated",
+    "preload",
+    "tuner",
+    "emulated",
+    "pages",
+];
+
+#[test]
+fn modules_of_gpu_driver_use_earlier_ones_alone() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let found = Crate::read(&root.join("gpu-driver/src"));
+    let layer = |module: &Names| {
+        let name = module.first()?;
+        Some(LAYERS.iter().position(|layer| layer == name).unwrap_or_else(|| panic!("{name} has no place in LAYERS")))
+    };
+    for (module, used) in found.uses() {
+        let later: Vec<_> = used.iter().filter(|used| layer(used) > layer(module)).collect();
+        assert!(module.is_empty() || later.is_empty(), "{module:?} uses {later:?} of later layers");
+    }
+}
+
 #[test]
 fn circles_are_found_behind_names_for_others_and_within_macros() {
     let of = |files: &[(&str, &str)]| {

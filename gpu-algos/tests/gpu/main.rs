@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use gpu_algos::KERNELS;
-use gpu_driver::{Device, emulated::Emulated, nvrtc};
+use gpu_driver::{Device, DriverError, emulated::Emulated, nvrtc};
 use testkit::{Suite, tests};
 
 mod block;
@@ -58,6 +58,13 @@ mod write_at;
 
 const NEEDS_A_GPU: &str = "the emulated device has not the memory, nor the time";
 
+/// The device, where products of f32 can be made on its tensor cores.
+fn tensor_cores(device: &Result<Device, DriverError>) -> Result<Device, String> {
+    let device = device.as_ref().map_err(ToString::to_string)?;
+    let arch = device.arch();
+    if arch.major >= 8 { Ok(device.clone()) } else { Err(format!("they need architecture 8.0, got {arch}")) }
+}
+
 fn main() -> ExitCode {
     use failures::no_fallible_function_is_forgotten;
     let compiler = || nvrtc::version().map(|_| ());
@@ -78,7 +85,7 @@ fn main() -> ExitCode {
     Suite::new()
         .group("numpy", numpy::python(), "GPU_TESTS", lines::TESTS)
         .group("numpy", testkit::python(&["numpy", "scipy"]), "GPU_TESTS", lines::OF_SCIPY)
-        .group("numpy", Ok::<_, String>(()), "", lines::PAGE)
+        .group("numpy", lines::sources(), "", lines::PAGE)
         .group("numpy", numpy::python(), "GPU_TESTS", numpy::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions::TESTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_streams::TESTS)
@@ -99,6 +106,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", matmul_doubles::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_epilogues::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_inputs::TESTS)
+        .group("device", tensor_cores(&device), "", matmul_inputs::OF_TENSOR_CORES)
         .group("device", device.clone(), "GPU_TESTS", matmul_random::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_skinny::TESTS)
         .group("device", device.clone(), "GPU_TESTS", tensordot::TESTS)
@@ -109,7 +117,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", matmul_integers::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_lists::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_precisions::TESTS)
-        .cases("device", device.clone(), "GPU_TESTS", matmul_older::cases(!on_gpu))
+        .cases("device", tensor_cores(&device), "", matmul_older::cases(!on_gpu))
         .group("device", device.clone(), "GPU_TESTS", kernels_reduction::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_scan::TESTS)
         .group("device", device.clone(), "GPU_TESTS", kernels_elementwise::TESTS)
@@ -134,6 +142,7 @@ fn main() -> ExitCode {
         .group("counts", emulated(), require, masked::COUNTS)
         .group("counts", emulated(), require, matmul_epilogues::COUNTS)
         .group("counts", emulated(), require, matmul_halves::COUNTS)
+        .group("counts", emulated(), require, matmul_lists::COUNTS)
         .group("device", device.clone(), "GPU_TESTS", reductions_large::FEW_BLOCKS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, reductions_large::TESTS)
         .group("large", gpu.clone(), if on_gpu { "GPU_TESTS" } else { "" }, scans_large::TESTS)

@@ -18,8 +18,10 @@ pub const TESTS: &[Test<Device>] = tests![
     complex_numbers_of_any_size_keep_the_bound,
     precisions_of_any_size_keep_the_bound,
     no_product_reads_c_for_beta_0,
-    emulated_sums_have_bits_of_their_own,
 ];
+
+/// On a device with tensor cores.
+pub const OF_TENSOR_CORES: &[Test<Device>] = tests![emulated_sums_have_bits_of_their_own];
 
 /// Factors with a name.
 type Factors = (&'static str, Array2<f64>, Array2<f64>);
@@ -195,9 +197,6 @@ pub fn no_product_reads_c_for_beta_0(device: &Device) -> Outcome {
 
 /// Products in `Precision::Emulated` come from tensor cores: rounded otherwise than those of `Strict`, whose bound they keep too.
 pub fn emulated_sums_have_bits_of_their_own(device: &Device) -> Outcome {
-    if device.arch().number() < 80 {
-        return Ok(());
-    }
     let mut rng = rng(107);
     let x = Array3::from_shape_simple_fn((2, 96, 96), || 2.0 * rng.uniform() as f32 - 1.0);
     let x = GpuArray::from_ndarray(device, &x)?;

@@ -30,7 +30,7 @@ const SOON: [&str; 12] = [
 pub fn cases(is_emulated: bool) -> impl Iterator<Item = (String, impl FnOnce(&Device) -> Outcome)> {
     let again = matmul_halves::TESTS.iter().chain(matmul_precisions::TESTS).chain(matmul_integers::TESTS);
     let again = again.chain(matmul_epilogues::TESTS).chain(matmul_doubles::TESTS).chain(matmul_inputs::TESTS);
-    let again = again.chain(matmul_complex::TESTS);
+    let again = again.chain(matmul_complex::TESTS).chain(matmul_inputs::OF_TENSOR_CORES);
     let again = again.filter(move |(name, _)| !is_emulated || SOON.contains(name));
     assert!(!is_emulated || again.clone().count() == SOON.len(), "a test has another name");
     again.map(|&(name, test)| {

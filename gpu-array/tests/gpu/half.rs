@@ -12,7 +12,7 @@ use gpu_array::{
 };
 use gpu_driver::{
     Arch, CHECKED_ARCHS, Definitions, Device, DevicePod, DeviceVec, DriverError, HALF, KernelSpace, LaunchConfig,
-    Program,
+    Program, emulated::Emulated,
 };
 use ndarray::{Array, Array1, Array2, Axis, Dimension, Ix1, Ix2, array, s};
 use testkit::{AWKWARD_LENGTHS, Outcome, Rng, Test, ensure, ensure_eq, tests};
@@ -28,8 +28,10 @@ pub const TESTS: &[Test<Device>] = tests![
     every_number_of_16_bits_is_converted,
     numbers_round_once_to_16_bits,
     numbers_of_16_bits_in_users_kernels,
-    cuda_s_header_stands_beside_ours,
 ];
+
+/// On the emulated device.
+pub const EMULATED: &[Test<()>] = tests![cuda_s_header_stands_beside_ours];
 
 /// With NVRTC alone.
 pub const COMPILED: &[Test<()>] = tests![a_users_kernel_compiles, maps_move_16_bytes_at_once];
@@ -584,11 +586,9 @@ fn numbers_of_16_bits_in_users_kernels(device: &Device) -> Outcome {
 }
 
 /// The types of cuda_fp16.h, which the emulated device brings; NVRTC has it where a CUDA toolkit is.
-fn cuda_s_header_stands_beside_ours(device: &Device) -> Outcome {
+fn cuda_s_header_stands_beside_ours(_: &()) -> Outcome {
     static SPACE: KernelSpace = KernelSpace::new();
-    if !device.is_emulated() {
-        return Ok(());
-    }
+    let device = &Emulated::new().open()?;
     let text = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include \"half.cuh\"\n\
         extern \"C\" __global__ void f(uint32_t *differing) {
             for (uint32_t bits = 0; bits < 65536; bits++) {

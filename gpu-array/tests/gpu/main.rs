@@ -114,6 +114,7 @@ fn main() -> ExitCode {
         .group("large", gpu, if on_gpu { "GPU_TESTS" } else { "" }, large::TESTS)
         .group("counts", emulated(), require, counts::TESTS)
         .group("counts", emulated(), require, owned::COUNTS)
+        .group("device", emulated(), require, halves::EMULATED)
         .group("alone", emulated(), require, structure::ALONE)
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, by_failure)

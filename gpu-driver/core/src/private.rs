@@ -20,28 +20,38 @@ const STICKY: u32 = 0o1000;
 const OTHERS_WRITE: u32 = 0o002;
 const GROUP_WRITES: u32 = 0o020;
 
-/// Why a file or folder is not trusted; None when it is.
-fn distrust(of: &Metadata, is_above: bool) -> Option<String> {
-    // SAFETY: these calls take nothing and cannot fail.
-    let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
-    distrust_of_user(user, group, of, is_above)
+/// The user who asks, by number, his group, and the one whom all trust.
+#[derive(Clone, Copy)]
+struct User {
+    user: u32,
+    group: u32,
+    root: u32,
 }
 
-/// [`distrust`] of the user and group with these numbers.
-fn distrust_of_user(user: u32, group: u32, of: &Metadata, is_above: bool) -> Option<String> {
-    if of.uid() != user && of.uid() != 0 {
-        return Some(format!("belongs to user {}", of.uid()));
+impl User {
+    /// The one who runs this process.
+    fn own() -> Self {
+        // SAFETY: these calls take nothing and cannot fail.
+        let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
+        Self { user, group, root: 0 }
     }
-    let mode = of.mode();
-    if is_above && mode & STICKY != 0 {
-        return None;
+
+    /// Why he does not trust a file or folder; None when he does.
+    fn distrust(self, of: &Metadata, is_above: bool) -> Option<String> {
+        if of.uid() != self.user && of.uid() != self.root {
+            return Some(format!("belongs to user {}", of.uid()));
+        }
+        let mode = of.mode();
+        if is_above && mode & STICKY != 0 {
+            return None;
+        }
+        // A group that has the user's own number is his alone, by the convention of user-private groups.
+        let own_group = of.gid() == self.group && self.group == self.user;
+        if mode & OTHERS_WRITE != 0 || (mode & GROUP_WRITES != 0 && !own_group) {
+            return Some(format!("can be written by other users (mode {:o})", mode & 0o7777));
+        }
+        None
     }
-    // A group that has the user's own number is his alone, by the convention of user-private groups.
-    let own_group = of.gid() == group && group == user;
-    if mode & OTHERS_WRITE != 0 || (mode & GROUP_WRITES != 0 && !own_group) {
-        return Some(format!("can be written by other users (mode {:o})", mode & 0o7777));
-    }
-    None
 }
 
 /// A folder's path without links; or why it is not trusted, with the path at fault.
@@ -53,13 +63,17 @@ pub type Checked = Result<PathBuf, String>;
 /// # Errors
 /// The system's error where the folder cannot be looked at.
 pub fn checked(folder: &Path) -> io::Result<Checked> {
+    checked_by(User::own(), folder)
+}
+
+fn checked_by(user: User, folder: &Path) -> io::Result<Checked> {
     let real = without_links(folder)?;
     for (depth, path) in real.ancestors().enumerate() {
         let is = match path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             is => is?,
         };
-        let why = if is.is_dir() { distrust(&is, depth > 0) } else { Some("is no folder".to_owned()) };
+        let why = if is.is_dir() { user.distrust(&is, depth > 0) } else { Some("is no folder".to_owned()) };
         if let Some(why) = why {
             return Ok(Err(format!("{} {why}", path.display())));
         }
@@ -112,9 +126,13 @@ pub fn temporary_folder(prefix: &str, within: &Path) -> io::Result<TempDir> {
 /// # Errors
 /// `PermissionDenied` for a file that is not; else the system's error.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_by(User::own(), path)
+}
+
+fn read_by(user: User, path: &Path) -> io::Result<Vec<u8>> {
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
     let is = file.metadata()?;
-    if let Some(why) = distrust(&is, false).or_else(|| (!is.is_file()).then(|| "is no file".to_owned())) {
+    if let Some(why) = user.distrust(&is, false).or_else(|| (!is.is_file()).then(|| "is no file".to_owned())) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} {why}", path.display())));
     }
     let mut bytes = Vec::new();
@@ -234,25 +252,26 @@ mod tests {
         assert!(read(&link).is_err() && read(folder.path()).is_err());
     }
 
-    /// Only root can give a file away; elsewhere a file of root's is the one of another user, and trusted.
+    /// Numbers of users are arguments: only root could give a file away.
     #[test]
     fn other_users_files_are_not_read() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
+        let (path, real) = (folder.path().join("file"), folder.path().canonicalize().unwrap());
         write(&path, b"bytes").unwrap();
-        if std::os::unix::fs::chown(&path, Some(12_345), None).is_err() {
-            assert!(read(Path::new("/etc/passwd")).is_ok());
-            return;
+        let owner = path.metadata().unwrap().uid();
+        let other = User { user: owner + 1, group: owner + 1, root: owner + 2 };
+        let belongs = format!("belongs to user {owner}");
+        let error = read_by(other, &path).unwrap_err();
+        assert!(error.kind() == io::ErrorKind::PermissionDenied && error.to_string().contains(&belongs), "{error}");
+        // Nor is a folder trusted that is not there yet, where the other user could make it.
+        for place in [real.clone(), real.join("not/there")] {
+            let why = checked_by(other, &place).unwrap().unwrap_err();
+            assert_eq!(why, format!("{} {belongs}", real.display()));
         }
-        let why = read(&path).unwrap_err().to_string();
-        assert!(why.contains("belongs to user 12345"), "{why}");
-        std::os::unix::fs::chown(folder.path(), Some(12_345), None).unwrap();
-        assert!(reason(folder.path()).contains("belongs to user 12345"));
-        // Nor one that is not there yet, where he could make it.
-        assert!(reason(&folder.path().join("not/there")).contains("belongs to user 12345"));
+        assert_eq!(read(&path).unwrap(), b"bytes");
+        assert_eq!(trusted(&real), real);
     }
 
-    /// The users are arguments: to tests that run as root, a file of root's is their own.
     #[test]
     fn every_user_trusts_his_own_files_and_root_s() {
         let folder = tempfile::tempdir().unwrap();
@@ -260,8 +279,9 @@ mod tests {
         write(&path, b"bytes").unwrap();
         let (own, of_root) = (path.metadata().unwrap(), Path::new("/etc/passwd").metadata().unwrap());
         assert_eq!(of_root.uid(), 0);
+        assert!(read(Path::new("/etc/passwd")).is_ok());
         let (user, other) = (own.uid(), own.uid() + 1);
-        let distrust = |user, of: &Metadata| distrust_of_user(user, user, of, false);
+        let distrust = |user, of: &Metadata| User { user, group: user, root: 0 }.distrust(of, false);
         assert_eq!((distrust(user, &own), distrust(user, &of_root), distrust(other, &of_root)), (None, None, None));
         assert_eq!(distrust(other, &own).is_some(), user != 0);
     }

@@ -36,6 +36,8 @@ mod tensors;
 mod textures;
 mod tuning;
 
+const OF_THE_EMULATED_DEVICE: &str = "it is a test of the emulated device";
+
 /// Held shared by a test, alone by one that fills the card or counts all of its memory.
 static CARD: RwLock<()> = RwLock::new(());
 
@@ -68,9 +70,9 @@ fn main() -> ExitCode {
         return code;
     }
     use {
-        arrays::*, compile::*, complex::*, cust_handles::*, device::*, facts::*, fake::*, faults::*, filters::*,
-        functions::*, graphs::*, ipc::*, jit::*, memory::*, missing::*, mistakes::*, nvcc::*, params::*, pools::*,
-        processes::*, scratch::*, tensors::*, textures::*, tuning::*,
+        arrays::*, compile::*, complex::*, cust_handles::*, device::*, examples::*, facts::*, fake::*, faults::*,
+        filters::*, functions::*, graphs::*, ipc::*, jit::*, memory::*, missing::*, mistakes::*, nvcc::*, params::*,
+        pools::*, processes::*, scratch::*, tensors::*, textures::*, tuning::*,
     };
     let compiler = || nvrtc::version().map(|_| ());
     let device = Device::for_tests();
@@ -132,12 +134,8 @@ fn main() -> ExitCode {
         scratch_of_a_graph_is_its_own,
         scratch_of_forked_streams_is_not_shared,
         error_scratch_within_scratch,
-        boxes_are_copied_with_zeros_around_the_tensor,
-        shares_of_boxes_reach_all_blocks_of_a_cluster,
         shared_memory_is_read_by_addresses_of_32_bits,
-        tiles_are_multiplied_exactly,
         tiles_are_multiplied_by_a_warp_exactly,
-        rows_in_registers_are_multiplied_exactly,
         error_a_map_that_breaks_a_rule,
         attributes_have_names,
         devices_are_found_by_name_and_place,
@@ -166,7 +164,6 @@ fn main() -> ExitCode {
         a_kernel_from_a_template_has_its_loops_unrolled,
         variables_are_read_and_written,
         error_a_variable_that_is_not_there,
-        error_kernels_that_launch_kernels_on_the_emulated_device,
         images_of_other_origin_are_loaded,
         ptx_is_compiled_with_options_and_logs,
         programs_that_call_each_other_are_linked,
@@ -227,6 +224,12 @@ fn main() -> ExitCode {
         fault_trap,
         fault_misaligned,
     ];
+    let with_maps = tests![
+        boxes_are_copied_with_zeros_around_the_tensor,
+        shares_of_boxes_reach_all_blocks_of_a_cluster,
+        tiles_are_multiplied_exactly,
+        rows_in_registers_are_multiplied_exactly,
+    ];
     let compiling = tests![
         templates_are_found_by_name_expression,
         headers_and_options_reach_the_compiler,
@@ -246,7 +249,7 @@ fn main() -> ExitCode {
         kernels_that_ask_for_their_cluster_compile_for_gpus,
         an_architecture_newer_than_nvrtc_gets_ptx,
         texts_with_nul_are_refused,
-        the_second_compilation_comes_from_the_cache,
+        without_a_cache_each_program_is_compiled,
         a_file_that_is_named_by_its_path_is_read_each_time,
         sixteen_threads_compile_at_once,
         options_of_the_environment_are_given_to_nvrtc,
@@ -286,9 +289,18 @@ fn main() -> ExitCode {
     // The emulated device takes no part, whatever is required.
     let is_emulated = device.as_ref().is_ok_and(Device::is_emulated);
     let with_a_gpu = if is_emulated { "" } else { "GPU_NVCC_TESTS" };
+    let emulated = device.clone().map_err(|error| error.to_string());
+    let emulated =
+        emulated.and_then(|device| if is_emulated { Ok(device) } else { Err(OF_THE_EMULATED_DEVICE.to_owned()) });
+    // Tests of a device take the card in turn, whatever else they need.
+    let in_turns = |tests: &[testkit::Test<Device>]| tests.iter().map(|&case| in_turn(case)).collect::<Vec<_>>();
     Suite::new()
-        .cases("device", device, "GPU_TESTS", examples::TESTS.iter().chain(on_device).map(|&case| in_turn(case)))
+        .cases("device", device, "GPU_TESTS", in_turns(&[examples::TESTS, on_device].concat()))
+        .cases("device", device_with_maps(), "", in_turns(with_maps))
+        .cases("device", device_with_opengl(), "GPU_GL", in_turns(tests![the_example_gl_waves]))
+        .group("device", emulated, "", tests![error_kernels_that_launch_kernels_on_the_emulated_device])
         .group("nvrtc", compiler(), "GPU_COMPILE", compiling)
+        .group("nvrtc", compiler_with_cache(), "", tests![the_second_compilation_comes_from_the_cache])
         .group("nvcc", nvrtc::nvcc().map(|_| ()), "GPU_NVCC_TESTS", by_nvcc)
         .group("nvcc_device", device_with_nvcc(), with_a_gpu, tests![code_of_nvcc_runs])
         .group("dynamic", device_with_runtime(), "", tests![the_example_dynamic_parallelism])
@@ -296,5 +308,6 @@ fn main() -> ExitCode {
         .group("fake_driver", fake::build(), "", with_fake)
         .group("missing", Ok::<_, String>(()), "", anywhere)
         .group("cache", cxx(), "", with_cxx)
+        .group("cache", root(), "", tests![a_cache_of_another_user_is_refused])
         .run()
 }

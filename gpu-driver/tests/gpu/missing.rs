@@ -5,7 +5,10 @@ use std::{
     env,
     ffi::OsStr,
     fs,
-    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, chown},
+    },
     path::Path,
     process::{Command, ExitCode},
 };
@@ -37,6 +40,12 @@ pub fn run_as_child() -> Option<ExitCode> {
         "options" => {
             let text = "#if LEVEL != 4\n#error LEVEL is to be 4\n#endif\n__global__ void k() {}";
             print(Program::new("k.cu", text).compile(Arch::new(9, 0)))
+        }
+        "origins" => {
+            let program = Program::new("k.cu", "__global__ void k() {}").name_expression("k");
+            let origin = |_| program.compile(Arch::new(9, 0)).map(|binary| binary.origin());
+            let origins: Result<Vec<_>, _> = (0..2).map(origin).collect();
+            print(origins.inspect(|origins| println!("{origins:?}")));
         }
         "ranges" => {
             println!("listens: {}", profiler::has_ranges());
@@ -145,14 +154,27 @@ pub fn a_device_is_chosen_by_the_environment(_: &()) -> Outcome {
     Ok(())
 }
 
+/// As [`answer_raw`], with the NVRTC of these tests.
+fn answer_compiling(question: &str, variable: (&str, &OsStr)) -> Result<String, Box<dyn std::error::Error>> {
+    let nvrtc = env::var_os("GPU_NVRTC");
+    let variables: Vec<_> = nvrtc.iter().map(|nvrtc| ("GPU_NVRTC", nvrtc.as_os_str())).chain([variable]).collect();
+    answer_raw(question, &variables)
+}
+
+pub fn without_a_cache_each_program_is_compiled(_: &()) -> Outcome {
+    let cache = tempfile::tempdir()?;
+    for (folder, want) in
+        [(OsStr::new("off"), "[Compiled, Compiled]\n"), (cache.path().as_os_str(), "[Compiled, Cache]\n")]
+    {
+        let said = answer_compiling("origins", ("GPU_CACHE_DIR", folder))?;
+        ensure!(said.starts_with(want), "{said}");
+    }
+    Ok(())
+}
+
 /// They tell kernels in the cache apart, too: either outcome comes twice.
 pub fn options_of_the_environment_are_given_to_nvrtc(_: &()) -> Outcome {
-    let nvrtc = env::var_os("GPU_NVRTC");
-    let said = |options: &[u8]| {
-        let mut variables = vec![("GPU_NVRTC_OPTIONS", OsStr::from_bytes(options))];
-        variables.extend(nvrtc.as_deref().map(|nvrtc| ("GPU_NVRTC", nvrtc)));
-        answer_raw("options", &variables)
-    };
+    let said = |options: &[u8]| answer_compiling("options", ("GPU_NVRTC_OPTIONS", OsStr::from_bytes(options)));
     for _ in 0..2 {
         let with = said(b" -lineinfo  -DLEVEL=4")?;
         ensure!(with.contains("no error"), "{with}");
@@ -217,6 +239,9 @@ pub fn values_that_mean_nothing_are_errors(_: &()) -> Outcome {
     }
     Ok(())
 }
+
+/// A user who has no files here.
+const ANOTHER: u32 = 12_345;
 
 fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
@@ -307,6 +332,27 @@ pub fn a_part_of_the_cache_that_others_can_write_is_not_used(_: &()) -> Outcome 
     let why = format!("{} can be written by other users (mode 777)", part.display());
     ensure!(said.matches(&why).count() == 1, "{said}");
     ensure_eq!(fs::read_dir(&part)?.count(), 0);
+    Ok(())
+}
+
+/// Whether this user can give files away.
+pub fn root() -> Result<(), String> {
+    let file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+    chown(file.path(), Some(ANOTHER), None).map_err(|error| format!("only root gives files away: {error}"))
+}
+
+pub fn a_cache_of_another_user_is_refused(_: &()) -> Outcome {
+    let outer = tempfile::tempdir()?;
+    let cache = outer.path().canonicalize()?.join("cache");
+    fs::create_dir(&cache)?;
+    ensure!(answer_cache(&cache)?.contains("no error"));
+    chown(&cache, Some(ANOTHER), None)?;
+    // Nor one that is not there yet, where he could make it.
+    for path in [cache.clone(), cache.join("not/there")] {
+        let said = answer_cache(&path)?;
+        let why = format!("{} belongs to user {ANOTHER}", cache.display());
+        ensure!(said.contains(&why) && said.contains("UnsafeCache"), "{}: {said}", path.display());
+    }
     Ok(())
 }
 

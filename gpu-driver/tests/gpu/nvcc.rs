@@ -145,9 +145,6 @@ pub fn kernels_that_launch_kernels_compile_for_gpus(_: &()) -> Outcome {
 }
 
 pub fn error_kernels_that_launch_kernels_on_the_emulated_device(device: &Device) -> Outcome {
-    if !device.is_emulated() {
-        return Ok(());
-    }
     let error = device.compile_dynamic(dynamic_parallelism::SOURCE).unwrap_err();
     ensure!(matches!(&error, DriverError::NoDeviceRuntime { .. }), "{error:?}");
     ensure!(error.to_string().contains("launch from the host"), "{error}");

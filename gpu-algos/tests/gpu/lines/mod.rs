@@ -389,14 +389,24 @@ fn page(all: &[Lines]) -> String {
     text + TAIL
 }
 
+/// The folder of the page, which is written by tests from the sources.
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../gpu-array")
+}
+
+/// Whether the sources are here. The page may be missing, and is a failure then.
+pub fn sources() -> Result<(), String> {
+    let manifest = folder().join("Cargo.toml");
+    if manifest.exists() { Ok(()) } else { Err(format!("a bundle has no sources: {} is missing", manifest.display())) }
+}
+
 fn the_page_has_every_line(_: &()) -> Outcome {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../gpu-array/NUMPY.md");
+    let path = folder().join("NUMPY.md");
     let page = page(&[all(None, None), of_scipy(None, None)]);
-    if env::var("GPU_NUMPY_PAGE").is_ok_and(|value| value == "write") {
+    if testkit::says("GPU_NUMPY_PAGE", "write") {
         fs::write(&path, &page)?;
     }
-    // Within a bundle of programs there are no sources.
-    let Ok(written) = fs::read_to_string(&path) else { return Ok(()) };
+    let written = fs::read_to_string(&path)?;
     ensure!(written == page, "NUMPY.md is not the page of the lines: GPU_NUMPY_PAGE=write writes it");
     Ok(())
 }
