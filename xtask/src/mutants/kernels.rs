@@ -25,16 +25,18 @@ use crate::{
 };
 
 /// Folders of kernels, and the package whose test program `gpu` has the nearest tests.
-pub(crate) const AREAS: [(&str, &str); 12] = [
+pub(crate) const AREAS: [(&str, &str); 14] = [
     ("gpu-array/src/concatenate/device", "gpu-array"),
     ("gpu-array/src/expression/device", "gpu-array"),
     ("gpu-array/src/put/device", "gpu-array"),
     ("gpu-algos/src/device", "gpu-algos"),
+    ("gpu-algos/src/kernels", "gpu-algos"),
     ("gpu-algos/src/linalg/device", "gpu-algos"),
     ("gpu-algos/src/matmul/device", "gpu-algos"),
     ("gpu-algos/src/reduce/device", "gpu-algos"),
     ("gpu-algos/src/scan/device", "gpu-algos"),
     ("gpu-algos/src/select/device", "gpu-algos"),
+    ("gpu-driver/src/prelude", "gpu-driver"),
     ("gpu-random/src/device", "gpu-random"),
     ("gpu-sparse/src/linalg/cg/device", "gpu-sparse"),
     ("gpu-sparse/src/product/device", "gpu-sparse"),
@@ -276,6 +278,21 @@ mod tests {
             let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().count();
             assert!(changed != text.as_bytes() && lines(&changed) == lines(text.as_bytes()));
         }
+        Ok(())
+    }
+
+    #[test]
+    fn every_kernel_file_is_in_an_area() -> Outcome {
+        let root = programs::root();
+        let mut count = 0;
+        for package in AREAS.map(|(_, package)| package) {
+            for file in files_below(&root, &format!("{package}/src"), &[".cuh", ".cu"])? {
+                let area = AREAS.iter().find(|(folder, _)| file.starts_with(&format!("{folder}/")));
+                assert_eq!(area.map(|(_, package)| *package), Some(package), "{file}");
+                count += 1;
+            }
+        }
+        assert!(count > 100, "{count} files");
         Ok(())
     }
 
