@@ -90,6 +90,24 @@ mod tests {
         packed("description = \"d\"\nlicense = \"MIT\"\ndocumentation = \"https://docs.rs/one\"").unwrap();
     }
 
+    /// Crates that are not published have them too; cargo says nothing of those.
+    #[test]
+    fn every_crate_has_a_description_keywords_and_documentation() {
+        let root = workspace_root();
+        let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let members = workspace.split("members = [").nth(1).unwrap().split(']').next().unwrap();
+        let members: Vec<_> = members.split('"').skip(1).step_by(2).collect();
+        assert!(members.len() >= 11 && members.contains(&"xtask"), "{members:?}");
+        for member in members {
+            let manifest = fs::read_to_string(root.join(member).join("Cargo.toml")).unwrap();
+            let package = manifest.split("\n[").find(|section| section.starts_with("[package]")).unwrap();
+            for key in ["description", "keywords", "documentation"] {
+                let is_there = package.lines().any(|line| line.split(['=', '.']).next().unwrap().trim() == key);
+                assert!(is_there, "{member} has no {key}");
+            }
+        }
+    }
+
     #[test]
     fn a_file_of_a_package_below_or_above_is_outside() {
         let root = tempfile::tempdir().unwrap();
