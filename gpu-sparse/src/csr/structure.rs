@@ -12,9 +12,9 @@ use crate::{Result, Scalar, SparseError, start_threads};
 /// How far a matrix is from symmetric: see [`CsrMatrix::symmetry`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Symmetry {
-    /// The largest `|a_ij - a_ji|`; infinite where the difference is not a number.
+    /// The largest `|a_ij - a_ji|`; NaN where one is not a number, so that no comparison with a tolerance accepts it as small (`largest <= tolerance`).
     pub largest: f64,
-    /// Row of the first place (row by row, on or above the diagonal) where it is reached; 0 for a symmetric matrix.
+    /// Row of the first place (row by row, on or above the diagonal) where it is reached, of the first NaN where there is one; 0 for a symmetric matrix.
     pub row: usize,
     /// Column of that place.
     pub col: usize,
@@ -40,7 +40,8 @@ impl<T: Scalar> CsrMatrix<T> {
         Self::from_canonical(self.cols, self.rows, starts, columns, values)
     }
 
-    /// The largest `|a_ij - a_ji|` over all places, and where it is; an entry without a partner faces zero.
+    /// The largest `|a_ij - a_ji|` over all places, and where it is; an entry without a partner faces zero. A NaN, of an element that is NaN or of
+    /// infinities that differ by no number, counts as larger than any number.
     ///
     /// Cost: one search in another row per entry, in parallel. The answer does not depend on the number of threads.
     ///
@@ -61,8 +62,9 @@ impl<T: Scalar> CsrMatrix<T> {
         start_threads()?;
         let none = Symmetry { largest: 0.0, row: 0, col: 0 };
         let worst = |a: Symmetry, b: Symmetry| {
-            let b_wins = b.largest > a.largest || (b.largest == a.largest && (b.row, b.col) < (a.row, a.col));
-            if b_wins { b } else { a }
+            // A NaN is the largest; of equal ones the first place counts.
+            let order = b.largest.total_cmp(&a.largest).then((a.row, a.col).cmp(&(b.row, b.col)));
+            if order.is_gt() { b } else { a }
         };
         let rows = (0..self.rows).into_par_iter().with_min_len(256);
         Ok(rows.flat_map_iter(|row| self.differences(row)).reduce(|| none, worst))
@@ -92,8 +94,9 @@ impl<T: Scalar> CsrMatrix<T> {
             let col = self.columns[entry] as usize;
             let (here, there) = (self.values[entry].into(), self.get(col, row)?.into());
             let difference: f64 = if here == there { 0.0 } else { (here - there).abs() };
-            let largest = if difference.is_nan() { f64::INFINITY } else { difference };
-            (largest > 0.0).then_some(Symmetry { largest, row: row.min(col), col: row.max(col) })
+            // Of one sign and payload, as any of them counts alike.
+            let largest = if difference.is_nan() { f64::NAN } else { difference };
+            (largest != 0.0).then_some(Symmetry { largest, row: row.min(col), col: row.max(col) })
         })
     }
 

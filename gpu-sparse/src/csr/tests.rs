@@ -260,7 +260,21 @@ fn symmetry_is_measured_where_it_is_worst() {
     let lone = CsrMatrix::from_parts(2, 2, vec![0, 0, 1], vec![0], vec![3.0]).unwrap();
     assert_eq!(lone.symmetry().unwrap(), Symmetry { largest: 3.0, row: 0, col: 1 });
     let nan = CsrMatrix::from_parts(2, 2, vec![0, 1, 2], vec![1, 0], vec![f64::NAN, 1.0]).unwrap();
-    assert!(!nan.is_symmetric(1e300));
+    assert!(!nan.is_symmetric(1e300) && !nan.is_symmetric(f64::INFINITY));
+    // A NaN, beside differences that are larger and infinite: the first one, on the diagonal or above it.
+    let mut values = vec![1.0, f64::INFINITY, 7.0, 1.0, 2.0, 3.0, 4.0, 5.0, 1.0];
+    let of = |values: &[f64]| {
+        let a = CsrMatrix::from_parts(3, 3, vec![0, 3, 6, 9], vec![0, 1, 2, 0, 1, 2, 0, 1, 2], values.to_vec());
+        let Symmetry { largest, row, col } = a.unwrap().symmetry().unwrap();
+        (largest.to_string(), row, col)
+    };
+    assert_eq!(of(&values), ("inf".into(), 0, 1));
+    values[8] = -f64::NAN;
+    assert_eq!(of(&values), ("NaN".into(), 2, 2));
+    values[7] = f64::from_bits(f64::NAN.to_bits() | 7);
+    assert_eq!(of(&values), ("NaN".into(), 1, 2));
+    values[4] = f64::NAN;
+    assert_eq!(of(&values), ("NaN".into(), 1, 1));
     let inf = CsrMatrix::from_parts(2, 2, vec![0, 1, 2], vec![1, 0], vec![f64::INFINITY; 2]).unwrap();
     assert!(inf.is_symmetric(0.0));
     let zero = CsrMatrix::from_parts(2, 2, vec![0, 1, 1], vec![1], vec![0.0]).unwrap();

@@ -53,6 +53,12 @@ pub trait LinearOperator<T: Scalar> {
         true
     }
 
+    /// Row, column and value of the first NaN or infinity, where the operator knows them; solvers ask where [`is_finite`](LinearOperator::is_finite)
+    /// is false. None by default.
+    fn first_non_finite(&self) -> Option<(usize, usize, T)> {
+        None
+    }
+
     /// The matrix in GPU memory, where the operator is one: solvers that get one run on its device. None by default.
     fn on_device(&self) -> Option<&DeviceMatrix<T>> {
         None
@@ -83,6 +89,10 @@ impl<T: Scalar> LinearOperator<T> for CsrMatrix<T> {
     fn is_finite(&self) -> bool {
         self.holds_finite_values()
     }
+
+    fn first_non_finite(&self) -> Option<(usize, usize, T)> {
+        CsrMatrix::first_non_finite(self)
+    }
 }
 
 /// Products on the CPU, with the bits of a device's.
@@ -111,6 +121,10 @@ impl<T: Scalar> LinearOperator<T> for PacketMatrix<T> {
 
     fn is_finite(&self) -> bool {
         self.finite
+    }
+
+    fn first_non_finite(&self) -> Option<(usize, usize, T)> {
+        if self.finite { None } else { self.to_csr().first_non_finite() }
     }
 }
 
@@ -164,6 +178,10 @@ impl<T: Scalar, A: LinearOperator<T> + ?Sized> LinearOperator<T> for &A {
 
     fn is_finite(&self) -> bool {
         (**self).is_finite()
+    }
+
+    fn first_non_finite(&self) -> Option<(usize, usize, T)> {
+        (**self).first_non_finite()
     }
 
     fn on_device(&self) -> Option<&DeviceMatrix<T>> {

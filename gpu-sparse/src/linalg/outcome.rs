@@ -52,8 +52,17 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Quantity {
-    /// The matrix.
+    /// The matrix, one in GPU memory or of an operator that does not know the place.
     Matrix,
+    /// An element of the matrix, the first one row by row.
+    Element {
+        /// Its row, from 0.
+        row: usize,
+        /// Its column, from 0.
+        col: usize,
+        /// Whether it is NaN, and else an infinity.
+        is_nan: bool,
+    },
     /// `b`; also a finite one whose norm exceeds the largest f64.
     RightHandSide,
     /// `x0`.
@@ -72,6 +81,7 @@ impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Matrix => "the matrix",
+            Self::Element { row, col, .. } => return write!(f, "the matrix's row {row}, column {col}"),
             Self::RightHandSide => "b",
             Self::Guess => "x0",
             Self::Residual => "the residual",
@@ -94,7 +104,12 @@ impl fmt::Display for Status {
                 write!(f, "preconditioner not positive definite (r . M r = {r_dot_z:.1e} after iteration {iteration})")
             }
             Self::NonFinite { quantity, iteration } => {
-                write!(f, "NaN or infinity in {quantity} (iteration {iteration})")
+                let found = match quantity {
+                    Quantity::Element { is_nan: true, .. } => "NaN",
+                    Quantity::Element { is_nan: false, .. } => "infinity",
+                    _ => "NaN or infinity",
+                };
+                write!(f, "{found} in {quantity} (iteration {iteration})")
             }
             Self::Stagnated { restarts, .. } => write!(f, "stagnated after {restarts} restarts"),
         }
@@ -212,5 +227,28 @@ impl<T: Scalar, P: VectorBackend> fmt::Display for Solution<T, P> {
             f,
             "{status}: {iterations} iterations, |b - Ax| = {residual_norm:.2e} ({relative_residual:.2e} |b|), {ms:.1} ms"
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::linalg::{LinearOperator, cg};
+    use crate::{CsrMatrix, gallery::Poisson};
+
+    /// In either format of the host, and behind references.
+    #[test]
+    fn an_element_that_is_not_finite_is_named_with_its_place() {
+        let clean = Poisson::one_d(3000).build::<f64>().unwrap();
+        assert!(LinearOperator::first_non_finite(&clean.to_packets().unwrap()).is_none());
+        for (bad, found) in [(f64::NAN, "NaN"), (f64::INFINITY, "infinity"), (f64::NEG_INFINITY, "infinity")] {
+            let mut a: CsrMatrix<f64> = clean.clone();
+            // Row i has the entries from 3 i - 1 on; a later one does not count.
+            (a.values_mut()[6001], a.values_mut()[8000]) = (bad, f64::NAN);
+            let packets = a.to_packets().unwrap();
+            let solve = |a: &dyn LinearOperator<f64>| cg(&a, &vec![1.0; 3000]).solve().unwrap().status.to_string();
+            for status in [solve(&a), solve(&packets), solve(&&packets)] {
+                assert_eq!(status, format!("{found} in the matrix's row 2000, column 2001 (iteration 0)"));
+            }
+        }
     }
 }

@@ -90,6 +90,7 @@ pub fn cg<'a, T: Scalar, B: IntoView<'a, T>>(a: &'a impl LinearOperator<T>, b: B
 ///   that takes a condition number above 1e29 in f64, 1e12 in f32; for a skew or singular one it is the rounding error of
 ///   `p . q` that has been divided by): [`Status::NotPositiveDefinite`]. `r . z <= 0`: [`Status::PreconditionerNotPositive`].
 /// - A NaN or an infinity: [`Status::NonFinite`]. In `A`, `b` or `x0` it is found before the first iteration and `x` is the guess;
+///   of a host matrix it has row and column ([`Quantity::Element`]);
 ///   later, `x` is left as the last good iteration made it. A solution beyond the range of its type ends so, too, in the residual.
 ///
 /// `b = 0` gives `x = 0` after no iterations, whatever the guess. Whether `A` is symmetric is not checked
@@ -236,7 +237,7 @@ impl<'a, T: Scalar, P: VectorBackend> Cg<'a, T, P> {
         let non_finite = if !norm_b.is_finite() {
             Some(Quantity::RightHandSide)
         } else if !self.a.is_finite() {
-            Some(Quantity::Matrix)
+            Some(non_finite_element(self.a))
         } else if norm_b > 0.0 && self.x0.is_some() && !engine.guess_is_finite()? {
             Some(Quantity::Guess)
         } else {
@@ -289,4 +290,10 @@ impl<'a, T: Scalar, P: VectorBackend> Cg<'a, T, P> {
             _ => Ok(()),
         }
     }
+}
+
+/// The element of a matrix that is not finite, where the operator knows its place.
+fn non_finite_element<T: Scalar>(a: &dyn LinearOperator<T>) -> Quantity {
+    let of = |(row, col, value): (usize, usize, T)| Quantity::Element { row, col, is_nan: value.is_nan() };
+    a.first_non_finite().map_or(Quantity::Matrix, of)
 }

@@ -248,13 +248,12 @@ fn nan_and_infinity_in_the_input() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let mut a = clean.clone();
         a.values_mut()[17] = bad;
-        let mut bad_b = b.clone();
-        bad_b[29] = bad;
-        let mut bad_guess = guess.clone();
-        bad_guess[3] = bad;
+        let (mut bad_b, mut bad_guess) = (b.clone(), guess.clone());
+        (bad_b[29], bad_guess[3]) = (bad, bad);
+        let element = Quantity::Element { row: 6, col: 5, is_nan: bad.is_nan() }; // the entries 17, 18 and 19 are row 6
         for (quantity, s) in [
-            (Quantity::Matrix, cg(&a, &b).x0(&guess).solve().unwrap()),
-            (Quantity::Matrix, cg(&a, &b).x0(&guess).preconditioner(&clean).solve().unwrap()),
+            (element, cg(&a, &b).x0(&guess).solve().unwrap()),
+            (element, cg(&a, &b).x0(&guess).preconditioner(&clean).solve().unwrap()),
             (Quantity::RightHandSide, cg(&clean, &bad_b).x0(&guess).solve().unwrap()),
         ] {
             assert_eq!(s.status, Status::NonFinite { quantity, iteration: 0 });
