@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use gpu_array::{ArrayError, GpuArray};
 use gpu_driver::{
     Device, DevicePod, DeviceVec, Stream,
-    emulated::{Call, Emulated},
+    emulated::{Call, Emulated, Emulation},
 };
 use gpu_random::{Discrete, Engine, Generator, Order, Philox, PhiloxRng, RandomError, Result, Xorwow, XorwowRng};
 use ndarray::{Array2, ShapeBuilder, s};
@@ -143,8 +143,12 @@ pub fn discrete_numbers_are_those_of_the_host(device: &Device) -> Outcome {
     both!(device, i32, true, rng, out => rng.fill_range(out, -5..60));
     both!(device, u64, true, rng, out => rng.fill_range(out, 0..(1 << 63) + 1));
     both!(device, u8, true, rng, out => rng.fill_bernoulli(out, 0.3));
+    both!(device, u32, true, rng, out => rng.fill_poisson(out, 1.0));
     both!(device, u32, true, rng, out => rng.fill_poisson(out, 3.5));
+    both!(device, u32, true, rng, out => rng.fill_poisson(out, 10.0));
     both!(device, u32, true, rng, out => rng.fill_poisson(out, 40.0));
+    both!(device, u32, true, rng, out => rng.fill_poisson(out, 100.0));
+    both!(device, u32, true, rng, out => rng.fill_poisson(out, 1e4));
     both!(device, u32, true, rng, out => rng.fill_poisson(out, 7e4));
     both!(device, u32, true, rng, out => rng.fill_poisson(out, 1e6));
     both!(device, u32, true, rng, out => rng.fill_binomial(out, 1000, 0.3));
@@ -164,6 +168,32 @@ pub fn discrete_numbers_are_those_of_the_host(device: &Device) -> Outcome {
 
 fn ramp(n: u32) -> Result<Discrete> {
     Discrete::new(&(0..n).map(f64::from).collect::<Vec<_>>())
+}
+
+/// A first fill after [`gpu_random::warm`], of few numbers or many, loads, and so compiles, nothing.
+pub fn first_fills_load_nothing_after_warm(_: &()) -> Outcome {
+    fn check<R: Engine>(device: &Device, emulation: &Emulation) -> Outcome {
+        let rng = || Generator::<R>::new(3);
+        let before = emulation.calls(Call::ModuleLoad)?;
+        for n in [1, 1000, 100_001] {
+            let (mut words, mut x) = (vec![0; n], vec![0.0f32; n]);
+            rng().fill_bits(&mut words)?;
+            rng().fill_uniform(&mut x)?;
+            ensure!(rng().gen_bits(device, n)?.to_ndarray()?.to_vec() == words, "{n} words");
+            ensure!(rng().gen_uniform::<f32, _>(device, n)?.to_ndarray()?.to_vec() == x, "{n} uniform numbers");
+            rng().gen_uniform::<f64, _>(device, n)?;
+            rng().gen_normal::<f32, _>(device, n)?;
+            rng().gen_normal::<f64, _>(device, n)?;
+            ensure_eq!((n, emulation.calls(Call::ModuleLoad)? - before), (n, 0));
+        }
+        Ok(())
+    }
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    gpu_random::warm(&device)?;
+    ensure!(emulation.calls(Call::ModuleLoad)? >= 20, "nothing was loaded");
+    check::<XorwowRng>(&device, &emulation)?;
+    check::<PhiloxRng>(&device, &emulation)
 }
 
 /// A graph keeps the table of a captured fill, in the memory where the fill found it.

@@ -91,7 +91,11 @@ fn main() -> ExitCode {
             "counts",
             emulated(),
             require_emulated,
-            tests![generators_a_little_ahead_start_on_the_device, a_view_that_cannot_be_written_leaves_the_stream],
+            tests![
+                generators_a_little_ahead_start_on_the_device,
+                a_view_that_cannot_be_written_leaves_the_stream,
+                first_fills_load_nothing_after_warm,
+            ],
         )
         .cases("failures", emulated(), require_emulated, cases())
         .group("failures", emulated(), require_emulated, tests![no_fallible_function_is_forgotten])

@@ -6,10 +6,15 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use gpu_driver::Device;
+use gpu_array::GpuArray;
+use gpu_driver::{
+    Device,
+    emulated::{Call, Emulated},
+};
 use gpu_sparse::gallery::Poisson;
 use gpu_sparse::linalg::{Jacobi, cg};
-use gpu_sparse::{Format, compile_cg};
+use gpu_sparse::{Format, Scalar, compile_cg};
+use ndarray::aview1;
 use testkit::{Outcome, ensure, ensure_eq};
 
 const CHILD: &str = "GPU_SPARSE_AHEAD";
@@ -49,6 +54,34 @@ fn a_solve_compiles_nothing_more() -> Outcome {
         ensure!(solution.is_converged(), "{solution}");
         ensure_eq!(entries(&device)?, before);
     }
+    Ok(())
+}
+
+/// A first product or solve after [`gpu_sparse::warm`] loads, and so compiles, nothing.
+pub fn first_products_load_nothing_after_warm(_: &()) -> Outcome {
+    fn check<T: Scalar>(device: &Device) -> Outcome {
+        let a = Poisson::two_d(30, 20).build::<T>()?;
+        let x: Vec<T> = (0..600).map(|i| T::from_f64(f64::from(i % 7))).collect();
+        let device_x = GpuArray::from_ndarray(device, &aview1(&x))?;
+        let want = a.to_packets()?.matvec(&x)?;
+        for placed in [a.to_device(device)?, a.to_packets()?.to_device(device)?] {
+            ensure!(placed.matvec(&device_x)?.to_ndarray()? == want, "another product");
+            for by_diagonal in [false, true] {
+                let solve = cg(&placed, &x).rtol(1e-4);
+                let solution = if by_diagonal { solve.preconditioner(Jacobi).solve()? } else { solve.solve()? };
+                ensure!(solution.is_converged(), "{solution}");
+            }
+        }
+        Ok(())
+    }
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    gpu_sparse::warm(&device)?;
+    let loaded = emulation.calls(Call::ModuleLoad)?;
+    ensure!(loaded >= 10, "{loaded} modules were loaded");
+    check::<f32>(&device)?;
+    check::<f64>(&device)?;
+    ensure_eq!(emulation.calls(Call::ModuleLoad)? - loaded, 0);
     Ok(())
 }
 

@@ -75,6 +75,7 @@ fn main() -> ExitCode {
         objects_of_two_devices_do_not_mix,
         matrices_go_behind_a_solve_that_failed,
     ];
+    let by_count = tests![first_products_load_nothing_after_warm];
     // Without the files the real matrices stay ignored, even where device tests must run.
     let (files, require) = match real::folder() {
         Some(_) => (device().map_err(|error| error.to_string()), "GPU_TESTS"),
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
         .group("device", device(), "GPU_TESTS", on_device)
         .group("device", device(), "GPU_TESTS", examples::TESTS)
         .cases("device", device(), "GPU_TESTS", awkward_cases())
+        .group("counts", emulated(), require_emulated, by_count)
         .cases("failures", emulated(), require_emulated, cases())
         .group("failures", emulated(), require_emulated, by_failure)
         .cases("real", files.clone(), require, real_cases())

@@ -12,6 +12,21 @@ pub const UNIFORM_MOMENTS: [(f64, f64); 4] =
 const NORMAL_MOMENTS: [(f64, f64); 4] =
     [(0.0, 1.0), (1.0, std::f64::consts::SQRT_2), (0.0, 3.872_983_3), (3.0, 9.797_959)];
 
+/// Expected first four central moments of a Poisson number of this mean, and their deviations for one value: the square roots of
+/// `m_2k - m_k^2`. The central moments follow by `m_(k+1) = lambda sum_(j < k) binomial(k, j) m_j` (j from 0), a series of positive terms.
+fn moments_of_poisson(lambda: f64) -> [(f64, f64); 4] {
+    let mut central = vec![1.0, 0.0];
+    for k in 1..8 {
+        let (mut sum, mut ways) = (0.0, 1.0);
+        for (j, moment) in central.iter().enumerate().take(k) {
+            sum += ways * moment;
+            ways *= (k - j) as f64 / (j + 1) as f64;
+        }
+        central.push(lambda * sum);
+    }
+    [1, 2, 3, 4].map(|k: usize| (central[k], (central[2 * k] - central[k] * central[k]).sqrt()))
+}
+
 fn values<R: Engine, T: Clone + Default + Into<f64>>(
     seed: u64,
     fill: impl FnOnce(&mut Generator<R>, &mut Vec<T>) -> Result<()>,
@@ -56,8 +71,9 @@ fn integers<R: Engine>() {
     for (lambda, bins) in
         [(0.1, 8), (1.0, 12), (3.5, 25), (10.0, 40), (40.0, 100), (100.0, 200), (300.0, 500), (1e4, 11_000)]
     {
-        let got = counts(values::<R, u32>(9, |rng, out| rng.fill_poisson(out, lambda)), bins);
-        fair("Poisson", fit(&got, &poisson(lambda, bins, n)));
+        let drawn = values::<R, u32>(9, |rng, out| rng.fill_poisson(out, lambda));
+        fair("moments of Poisson numbers", moments(&drawn, lambda, moments_of_poisson(lambda)));
+        fair("Poisson", fit(&counts(drawn, bins), &poisson(lambda, bins, n)));
     }
     let heads = counts(values::<R, u32>(11, |rng, out| rng.fill_binomial(out, 20, 0.3)), 21);
     let mut ways = 1.0;
