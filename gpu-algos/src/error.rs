@@ -19,6 +19,9 @@ pub enum AlgoError {
     /// An error of an array or an expression.
     #[error(transparent)]
     Array(#[from] ArrayError),
+    /// Random numbers were refused: a [`RandomError`](https://docs.rs/gpu-random), which `?` turns into this with the feature `random`.
+    #[error("{0}")]
+    Random(#[source] std::sync::Arc<dyn std::error::Error + Send + Sync>),
     /// The reduction has no result for no values.
     #[error("{op} of no values")]
     Empty {
@@ -395,9 +398,20 @@ fn in_stack(matrix: &[usize]) -> String {
     if matrix.is_empty() { String::new() } else { format!(" at {matrix:?} of the stack") }
 }
 
+#[cfg(feature = "random")]
+impl From<gpu_random::RandomError> for AlgoError {
+    fn from(error: gpu_random::RandomError) -> Self {
+        match error {
+            gpu_random::RandomError::Driver(error) => Self::Driver(error),
+            gpu_random::RandomError::Array(error) => Self::Array(error),
+            refused => Self::Random(std::sync::Arc::new(refused)),
+        }
+    }
+}
+
 gpu_array::gpu_driver::debug_by_text! {
     AlgoError:
-    Driver, Array, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape, Lists, ListShape,
+    Driver, Array, Random, Empty, RepeatedAxis, OutShape, OutStrides, OutputTooSmall, TooManyAxes, TooLarge, Length, Shape, Lists, ListShape,
     NoAxes, InnerLength, Stacks, NoMatrices, NotSquare, MatrixTooLarge, Singular, NotPositiveDefinite, AxisPairs,
     AxisLengths, Subscripts, SubscriptOperands, SubscriptAxes, LabelLength, KernelName, Argument, UnknownType,
     ArgumentCount, ArgumentType, ArgumentLayout, ArgumentLength, NoArray, StateTooLarge, IndexRange,

@@ -56,8 +56,8 @@
 //!
 //! # Errors of several crates
 //! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns [`Result`], `?`
-//! turns the errors of `gpu-driver` and `gpu-array` into an [`AlgoError`]. An error of `gpu-random` it does not turn: with its feature `random`
-//! gpu-sparse has an error for all of these crates.
+//! turns the errors of `gpu-driver` and `gpu-array` into an [`AlgoError`], and with the feature `random` those of `gpu-random`. gpu-sparse, whose
+//! feature has the same name, has an error for all of these crates.
 //!
 //! # In a crate of your own
 //! On a machine without the CUDA toolkit the build script of `cust`, below these crates, asks for a folder with a `lib64`; nothing in it is used:

@@ -58,7 +58,8 @@
 //!
 //! # Errors of several crates
 //! A program that uses several of these crates returns `Box<dyn std::error::Error>` from `main`. In a function that returns [`Result`], `?`
-//! turns the errors of `gpu-driver` and `gpu-array` into a [`RandomError`]; with its feature `random` gpu-sparse has an error for all of these crates.
+//! turns the errors of `gpu-driver` and `gpu-array` into a [`RandomError`]. Where `gpu-algos` or `gpu-sparse` is used too, the function returns that
+//! crate's `Result`: with its feature `random` `?` turns a [`RandomError`] into its error.
 //!
 //! # The crates around this one
 //! The arrays, their slices and operators (`GpuArray`) are those of the crate `gpu-array`; `x.mean()`, `x.sum()`, `x.cumsum()` of the numbers come

@@ -10,6 +10,7 @@ use testkit::{Suite, tests};
 mod block;
 mod complex;
 mod einsum;
+mod errors;
 mod examples;
 mod existing;
 mod failures;
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
         .group("device", device.clone(), "GPU_TESTS", complex::TESTS)
         .group("device", device.clone(), "GPU_TESTS", write_at::TESTS)
         .group("device", device.clone(), "GPU_TESTS", existing::TESTS)
+        .group("device", device.clone(), "GPU_TESTS", errors::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_complex::TESTS)
         .group("device", device.clone(), "GPU_TESTS", matmul_doubles::TESTS)
