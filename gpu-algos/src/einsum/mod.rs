@@ -18,6 +18,8 @@
 //!
 //! `subscripts.rs` reads the text, `plan.rs` makes of it a list of steps, and `device.rs` computes these on a GPU;
 //! [`host::einsum`](crate::host::einsum) does on the host, and [`reference::einsum`](crate::reference::einsum) is the definition.
+//!
+//! Tests: `tests/gpu/einsum.rs` (the reference), `numpy/einsums.rs` (NumPy's `einsum`).
 
 mod device;
 pub(crate) mod element;

@@ -54,6 +54,9 @@
 //! `plan.rs` chooses kernel, policy and grid; `launch.rs` compiles and launches the kernels of `device/`.
 //! [`host::linalg`](crate::host::linalg) has the same functions for arrays on the host, and
 //! [`reference::linalg`](crate::reference::linalg) their definitions.
+//!
+//! Tests: `tests/gpu/linalg.rs` (definitions, bounds on residuals), `linalg_bits.rs` (the operations of each kernel in order), `choices.txt` (the kernel of
+//! each problem).
 
 #[cfg(test)]
 mod choices;

@@ -52,6 +52,10 @@
 //! array of its own, are found by a table (`lists.rs`, `device/listed.cuh`). Products with vectors are reductions (`vectors.rs`).
 //! [`tensordot`] makes of sums over pairs of axes one product of matrices (`tensordot.rs`);
 //! [`einsum`](mod@crate::einsum) takes labels of axes instead.
+//!
+//! Tests: `tests/gpu/matmul.rs` (known answers, shapes), `matmul_random.rs` (layouts), `matmul_inputs.rs` (error bounds), `matmul_epilogues.rs`,
+//! `matmul_lists.rs` and `tensordot.rs`; by element type `matmul_doubles.rs`, `matmul_halves.rs`, `matmul_complex.rs`, `matmul_integers.rs`; by kernel
+//! `matmul_precisions.rs`, `matmul_older.rs`, `matmul_skinny.rs`; `result_hashes_families.rs` (bits), `choices.txt` (the kernel of each problem).
 
 mod boxes;
 #[cfg(test)]

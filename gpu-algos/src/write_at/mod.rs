@@ -10,6 +10,8 @@
 //! 3. A scan by key combines the values of each place, in the order of their positions ([`Scan::by_key`](crate::Scan::by_key)).
 //! 4. Elements and results are combined, and written by [`put`](gpu_array::GpuArray::put), which waits too. Of the results of a place the last stays, which
 //!    is that of all its values.
+//!
+//! Tests: `tests/gpu/write_at.rs` (the definition, indices out of range); `numpy/` compares lines of NumPy's.
 
 mod combination;
 mod place;

@@ -11,6 +11,8 @@
 //! One launch takes all arrays: where the parameters have no room for the table (about a hundred flat arrays), it is copied to the device before; a
 //! graph, which holds no such copy, has several launches. Large arrays that lie along another axis than the result (a transposed matrix) are copied by the
 //! loop of expressions that goes through shared memory, each for itself.
+//!
+//! Tests: `tests/gpu/joining.rs` (ndarray's joins), `apart.rs` (arrays taken apart), `either_place.rs` (the same on the host).
 
 mod axes;
 mod join;

@@ -1,4 +1,6 @@
 //! The element types of arrays.
+//!
+//! Tests: `tests/gpu/complex.rs`, `half.rs`, `retyped.rs` (bytes as another type), `literals.rs` (promotion); `tests/host/semantics.rs`.
 
 mod half;
 mod host_memory;

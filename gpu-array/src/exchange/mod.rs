@@ -21,6 +21,8 @@
 //! # Overlap
 //! Two libraries that have one memory see each other's writes, as two tensors over one storage do in PyTorch. The compiler does not see them: so the
 //! functions that take memory in are unsafe, and tell the conditions that hold while the array lives.
+//!
+//! Tests: `tests/gpu/exchanging.rs` (owners, streams, refusals; CuPy and PyTorch in one process).
 
 #![expect(unsafe_code, reason = "memory that other libraries own, and structures in C that they call")]
 

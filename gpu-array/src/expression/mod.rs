@@ -63,6 +63,9 @@
 //! Each of these uses only those before it. `graph` has values without their types, and the steps into which they are assembled. `host` and `device`
 //! evaluate steps. `resolve` evaluates the [deferred] operands that come before, and `job` all of it: it allocates results and starts an evaluator.
 //! `operand` has operands of kernels that take neighbours only. `syntax` has the types, operators and functions by which users write expressions.
+//!
+//! Tests: `tests/gpu/expressions.rs`, `programs.rs` (random expressions), `structure.rs` (large graphs, errors), `math.rs` and `precise/` (functions),
+//! `owned.rs`, `counts.rs` (driver calls), `seam.rs` (loops of other crates); `tests/host/semantics.rs` (definitions).
 
 pub(crate) mod device;
 pub(crate) mod graph;

@@ -1,4 +1,6 @@
 //! Places of an array's elements in its buffer: the rules of shapes, strides and broadcasting.
+//!
+//! Tests: `tests/gpu/views.rs` (ndarray's layouts), `programs.rs` (random layouts).
 
 mod axes;
 mod reshape;

@@ -7,6 +7,8 @@
 //! 3. The first kernel of `device/put.cuh` checks all indices, and finds the last index of each place by maxima of integers in the slots. The second
 //!    writes the values, unless an index is wrong.
 //! 4. The host waits for the report: a wrong index is the error of the call.
+//!
+//! Tests: `tests/gpu/putting.rs` (the definition, wrong indices), `either_place.rs` (the same on the host).
 
 mod host;
 mod launch;
