@@ -1,8 +1,7 @@
 //! `GpuArray`: making, filling and copying arrays, and the cost of a launch.
 
-use gpu_array::{GpuArray, Number, reference};
+use gpu_array::{Complex, Element, GpuArray, Number, f16};
 use gpu_driver::{DeviceVec, PinnedVec};
-use gpu_sparse::Scalar;
 use ndarray::{Array1, Ix1, aview1};
 use rayon::prelude::*;
 
@@ -11,12 +10,12 @@ use crate::{
     harness::{Check, Harness, Work},
 };
 
-/// `fill`, `arange`, `copy` into an array that is there, `upload`, `download` over element types and lengths; `launch`.
+/// `fill`, `arange`, `full`, `copy` into an array that is there, `upload`, `download` over element types and lengths; `launch`.
 pub fn arrays(harness: &mut Harness) {
     let set = harness.set();
     for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 14, 1 << 20, 1 << 28]) {
         of_type::<f32>(harness, n, "f32", 0.0, 2.5);
-        arange::<f32>(harness, n, "f32");
+        arange(harness, "f32", [0.0, n as f32, 1.0]);
     }
     // Locking pages for longer ones takes many times as long as the copies that are measured.
     for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 24]) {
@@ -28,9 +27,21 @@ pub fn arrays(harness: &mut Harness) {
     }
     for &n in set.pick(&[1 << 12][..], &[1 << 20], &[1 << 20, 1 << 27]) {
         of_type::<f64>(harness, n, "f64", 0.0, 2.5);
-        arange::<f64>(harness, n, "f64");
+        arange(harness, "f64", [0.0, n as f64, 1.0]);
         of_type::<u8>(harness, n, "u8", 0, 7);
     }
+    // The same bytes of each type.
+    let n: usize = set.pick(1 << 12, 1 << 20, 1 << 27);
+    arange(harness, "i64", [0, n as i64, 1]);
+    // The numbers below 2^15 in steps of a power of 2: f16 has none greater than 65504.
+    let step = 32768.0 / (4 * n) as f64;
+    arange(harness, "f16", [f16::ZERO, f16::from_f64(32768.0), f16::from_f64(step)]);
+    full(harness, 4 * n, "f16", f16::from_f64(2.5));
+    full(harness, 2 * n, "f32", 2.5f32);
+    full(harness, n, "f64", 2.5);
+    full(harness, n, "i64", 7);
+    full(harness, n, "c64", Complex::new(2.5f32, -1.0));
+    full(harness, n / 2, "c128", Complex::new(2.5, -1.0));
     harness.figure("launch", "f32", 1, "gpu-array").on_gpu(
         |gpu| Ok(GpuArray::<f32, Ix1>::zeros(gpu.stream(), 1)?),
         |array| Ok(array.fill(2.5)?),
@@ -38,13 +49,26 @@ pub fn arrays(harness: &mut Harness) {
     );
 }
 
-fn arange<T: Scalar + Number>(harness: &mut Harness, n: usize, dtype: &str) {
-    let (zero, stop, step) = (T::from_f64(0.0), T::from_f64(n as f64), T::from_f64(1.0));
+/// `[start, stop, step]` of a range.
+fn arange<T: Number>(harness: &mut Harness, dtype: &str, [start, stop, step]: [T; 3]) {
+    let n = T::range_len(start, stop, step).expect("a range");
     let work = Work::fills((n * size_of::<T>()) as u64);
     harness.figure("arange", dtype, n, "gpu-array").work(work).whole_calls().on_gpu(
         |gpu| Ok(gpu.stream().clone()),
-        |stream| Ok(GpuArray::arange(&*stream, zero, stop, step)?),
-        |_, got| Ok(Check::holds(got.to_ndarray()? == reference::arange(zero, stop, step)?)),
+        |stream| Ok(GpuArray::arange(&*stream, start, stop, step)?),
+        |_, got| {
+            let got = got.to_ndarray()?.to_vec();
+            let is_right = |(i, &got): (usize, &T)| got == T::range_value(start, step, i);
+            Ok(Check::holds(got.len() == n && got.par_iter().enumerate().all(is_right)))
+        },
+    );
+}
+
+fn full<T: Element + PartialEq>(harness: &mut Harness, n: usize, dtype: &str, value: T) {
+    harness.figure("full", dtype, n, "gpu-array").work(Work::fills((n * size_of::<T>()) as u64)).whole_calls().on_gpu(
+        |gpu| Ok(gpu.stream().clone()),
+        |stream| Ok(GpuArray::<T, Ix1>::full(&*stream, n, value)?),
+        |_, got| Ok(Check::holds(got.to_ndarray()?.iter().all(|&got| got == value))),
     );
 }
 
