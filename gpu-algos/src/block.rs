@@ -1,8 +1,7 @@
 //! Pieces of kernels: operations of all threads of a block, as headers for kernels of one's own.
 //!
-//! The kernels of this crate are made of these pieces. A kernel that includes one is compiled with [`HEADERS`]. The head of each file and
-//! its functions say who calls them, whether they synchronise, which memory they need, and their cost. Blocks and grids have one dimension.
-//! `device/block/examples.cu` has a kernel for each piece.
+//! A kernel that includes one is compiled with [`HEADERS`]. The head of each file and its functions say who calls them, whether they
+//! synchronise, which memory they need, and their cost. Blocks and grids have one dimension. `device/block/examples.cu` has a kernel for each piece.
 //!
 //! | header | pieces |
 //! |---|---|
@@ -14,6 +13,12 @@
 //! | `block/polled_prefix.cuh` | `gpu::block::PolledPrefix`: the same prefixes, polled by one warp while the others go on |
 //! | `block/vector_io.cuh` | `gpu::block::VectorTile`: loads and stores of tiles, several neighbours at an access |
 //! | `block/staged_tiles.cuh` | `gpu::block::StagedTile`, `StagedTiles`: tiles that come into shared memory while the block does something else |
+//!
+//! Reductions, scans and selections of this crate have kernels of the same steps: `reduce_lanes`, `reduce_groups`, `Reduce::store_warp` and `combine_warps`;
+//! `scan_lanes`, `scan_values`, `Scan::scan_warp`, `prefix_of_thread` and `add_prefix`; slots, `TilePrefix`, `PolledPrefix` and `StagedTile`. The rest is for
+//! kernels of users alone. `Reduce::all`, `Scan::inclusive` and `Scan::exclusive` have barriers of their own, where our kernels do several steps between two.
+//! `VectorTile` and `StagedTiles` hold tiles of one array; our kernels read expressions of several arrays, of any strides and in either direction
+//! (`device/tiles.cuh`, `scan/device/staged.cuh`). A kernel with a form of its own for a step says why beside it.
 //!
 //! Operators are structures with a `State`, an `identity()` and an associative `combine(earlier, later)`. States are combined in order, so operators
 //! need not commute, and every launch gives the same bits.

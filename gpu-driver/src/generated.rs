@@ -52,8 +52,9 @@ impl KernelSpace {
 
 /// A kernel that was made at run time, ready to launch on one device. Cheap to clone.
 ///
-/// Its parameters are one structure of 64-bit words, `template <int N> struct Words { uint64_t word[N]; }` ([`GeneratedKernel::launch`]), or of any
-/// types ([`GeneratedKernel::launch_with`]).
+/// Its parameters are one structure: with named fields, defined once for both languages by [`kernel_params!`](crate::kernel_params), as in the other crates
+/// of this workspace ([`GeneratedKernel::launch_with`]), or of 64-bit words, `template <int N> struct Words { uint64_t word[N]; }`
+/// ([`GeneratedKernel::launch`]).
 #[derive(Clone)]
 pub struct GeneratedKernel {
     function: Arc<Loaded>,

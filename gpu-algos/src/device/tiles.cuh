@@ -50,17 +50,18 @@ template <class E, class F, class M> struct At {
     static constexpr int leaf(int k) { return k; }
 };
 
-template <bool FIRST, class X, class Y> struct choose {
+// X if FIRST, else Y.
+template <bool FIRST, class X, class Y> struct conditional {
     typedef X type;
 };
-template <class X, class Y> struct choose<false, X, Y> {
+template <class X, class Y> struct conditional<false, X, Y> {
     typedef Y type;
 };
 
 // Leaf K among the leaves of E and then of F.
 template <int K, class E, class F> struct LeafOf {
     static constexpr bool OF_E = K < E::Leaves::SIZE;
-    typedef typename choose<OF_E, E, F>::type X;
+    typedef typename conditional<OF_E, E, F>::type X;
     typedef typename plain<decltype(get<OF_E ? K : K - E::Leaves::SIZE>(
         *static_cast<typename X::Leaves *>(nullptr)))>::type type;
     static constexpr int BYTES =

@@ -15,14 +15,14 @@
 //! One launch reads and writes each value once. There are six kernels, of which `policy.rs` takes the first that fits. Those with tiles in shared memory
 //! need packs that are aligned alike in all arrays, and an epilogue without arrays of its own.
 //!
-//! | kernel | values | from |
+//! | kernel | values | least size |
 //! |---|---|---|
-//! | `scan_column_strips` | along an axis across which neighbours lie | 256 rows, and a strip of columns for nearly each multiprocessor |
-//! | `scan_columns` | the same | |
-//! | `scan_pipelined` | one contiguous line, with segments or without | four tiles a multiprocessor |
-//! | `scan_single_wave` | the same | a tile for one multiprocessor in eight, as long as shared memory holds all |
-//! | `scan_rows` | contiguous lines without segments | two lines a multiprocessor |
-//! | `scan_single_pass` | all others; the plainest | |
+//! | `scan_column_strips` | along a strided axis (for example axis 0 in C order) | 256 rows, and strips of columns for nearly all multiprocessors |
+//! | `scan_columns` | every other strided axis | none |
+//! | `scan_pipelined` | one contiguous line, with segments or without | four tiles for each multiprocessor |
+//! | `scan_single_wave` | one contiguous line, with segments or without | a tile for each eighth multiprocessor; shared memory holds all tiles |
+//! | `scan_rows` | contiguous lines without segments | two lines for each multiprocessor |
+//! | `scan_single_pass` | all others; the plainest | none |
 //!
 //! Tests: `tests/gpu/scans.rs` (known answers, lengths, orders of blocks), `scans_random.rs` (layouts), `scans_large.rs`, `result_hashes.rs` (bits),
 //! `block.rs` (the prefixes of tiles), `choices.txt` (the kernel of each problem).

@@ -3,8 +3,8 @@
 //! # Measured alternatives
 //! Times are of an H200, in us.
 //!
-//! - `scan_single_pass`, 2^28 f32: 600 to 620. With four groups of slots read at once 656, with eight 676, since more polls disturb the writers; with
-//!   sums of groups published too, which are fewer to poll but come later, 720; with a ticket that is claimed before the tile in hand is written 980.
+//! - `scan_single_pass`, 2^28 f32: 600 to 620. With four batches of slots read at once 656, with eight 676, since more polls disturb the writers; with
+//!   sums of batches published too, which are fewer to poll but come later, 720; with the next tile claimed before the tile in hand is written 980.
 //! - `scan_single_wave`, 2^20 values, f32, f64, f32 by key: 4.4, 6.2, 5.6 (CUB 3.0.1 6.7, 7.8, 7.5; `scan_single_pass` 5.0, 8.3, 7.9, and 0.5 more where
 //!   its blocks claim after the wait for the stream). Written with the default of the caches in place of the streaming one: 4.5, 6.2.
 //! - `scan_pipelined`, 2^28 f32, 2^27 f64, 2^28 f32 by key: 529, 538, 821 (CUB 3.0.1 697, 664, 1060; a copy of the bytes of either of the first two

@@ -147,12 +147,11 @@ __device__ inline uint32_t arrive(uint32_t *counter) {
 #endif
 }
 
-// Words that other blocks write while this one looks; each by itself is old or new.
-template <int COUNT>
-__device__ inline void look_at_words(uint64_t *from, uint64_t (&words)[COUNT]) {
+// Polls words that other blocks write meanwhile; each by itself is old or new.
+template <int COUNT> __device__ inline void poll_words(uint64_t *from, uint64_t (&words)[COUNT]) {
 #if !defined(GPU_EMULATED)
     if constexpr (COUNT == 2) {
-        // One access: a look takes as long as it has accesses.
+        // One access: a poll takes as long as it has accesses.
         asm volatile("ld.relaxed.gpu.v2.b64 {%0, %1}, [%2];"
                      : "=l"(words[0]), "=l"(words[1])
                      : "l"(from)

@@ -326,6 +326,7 @@ template <class D> __global__ void __launch_bounds__(256)
     }
 #pragma unroll
     for (int i = 0; i < 5; i++) {
+        // By hand, since this crate does not use gpu-algos and its `reduce_lanes`.
 #pragma unroll
         for (uint32_t lanes = 1; lanes < 8; lanes *= 2)
             sum[i] ^= __shfl_xor_sync(0xffffffffu, sum[i], lanes);

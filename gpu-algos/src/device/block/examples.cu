@@ -109,8 +109,8 @@ extern "C" __global__ void __launch_bounds__(32)
 extern "C" __global__ void __launch_bounds__(64)
     reverse_staged(const Affine *x, Affine *out, int64_t count) {
     typedef block::StagedTile<Affine, 2, 4> Tile;
-    SHARED(uint4, room, [256]);
-    const Tile tile = {reinterpret_cast<Affine *>(room)};
+    SHARED(uint4, storage, [256]);
+    const Tile tile = {reinterpret_cast<Affine *>(storage)};
     const bool is_aligned = (reinterpret_cast<uint64_t>(x) / 8 + uint64_t(count)) % 2 == 0;
     for (int u = 0; u < 4; u++) {
         const int vector = u * 64 + int(threadIdx.x);
@@ -135,12 +135,12 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
     typedef block::TilePrefix<Compose> Prefix;
     SHARED(typename Scan::Storage, storage, [1]);
     SHARED(Affine, before, [1]);
-    SHARED(uint32_t, ticket, [1]);
+    SHARED(uint32_t, claimed, [1]);
     SHARED(bool, is_last, [1]);
     block::GridCounters *counters = Prefix::counters(scratch);
     Prefix prefix(scratch);
     while (true) {
-        const uint32_t tile = block::claim_tile<0>(counters, ticket, false);
+        const uint32_t tile = block::claim_tile(counters, claimed);
         if (tile >= tiles) break;
         const int64_t first = (int64_t(tile) * THREADS + threadIdx.x) * 4;
         Affine values[4], all;
@@ -160,7 +160,7 @@ template <int THREADS> __global__ void __launch_bounds__(THREADS)
         // The next tile's prefix overwrites this one's.
         __syncthreads();
     }
-    block::reset_by_last_block<THREADS, true>(counters, prefix, tiles, false, 0, is_last);
+    block::reset_by_last_block<THREADS>(counters, prefix, tiles, is_last);
 }
 
 // out[i] = x[i] + 1, for arrays that begin anywhere. Grid: a block of THREADS for each tile of
@@ -182,9 +182,9 @@ extern "C" __global__ void __launch_bounds__(128)
     scan_staged(const Affine *x, Affine *out, int64_t count) {
     typedef block::StagedTiles<Affine, 128, 2, 4, 3> Tiles;
     typedef block::Scan<Compose, 128, 8> Scan;
-    SHARED_DYNAMIC(uint4, room);
+    SHARED_DYNAMIC(uint4, dynamic);
     SHARED(Scan::Storage, storage, [1]);
-    const Tiles tiles = {reinterpret_cast<Affine *>(room)};
+    const Tiles tiles = {reinterpret_cast<Affine *>(dynamic)};
     const int64_t all = (count + Tiles::SIZE - 1) / Tiles::SIZE;
     const auto start_of = [&](int64_t number) {
         return (int64_t(blockIdx.x) + number * gridDim.x) * Tiles::SIZE;

@@ -18,7 +18,7 @@
 //       ...
 //   }
 //
-// Cost: six groups of 32 slots in flight, which registers of the warp hold. Results have the
+// Cost: six batches of 32 slots in flight, which registers of the warp hold. Results have the
 // bits of `TilePrefix::resolve`.
 #pragma once
 #include "block/tile_prefix.cuh"
@@ -29,7 +29,7 @@ namespace block {
 // The state of all tiles before one, for a warp that goes on from tile to tile. All lanes of that
 // warp call each method, for tiles in increasing order; none synchronises the block.
 template <class R, class S> struct PolledPrefix {
-    // There are little more than four groups between a block's tiles on an H200. With 5 at once it
+    // There are little more than four batches between a block's tiles on an H200. With 5 at once it
     // takes 2 % longer.
     static constexpr int AT_ONCE = 6;
     TilePrefix<R, S> sums;
@@ -37,38 +37,39 @@ template <class R, class S> struct PolledPrefix {
 
     // Polls the slots before `tile`, and does not wait for the result.
     __device__ __forceinline__ void start(uint32_t tile) {
-        const uint32_t first = sums.groups * GROUP + threadIdx.x % 32;
+        const uint32_t first = sums.batches * TILE_BATCH + threadIdx.x % 32;
         bool wanted[AT_ONCE];
 #pragma unroll
-        for (int g = 0; g < AT_ONCE; g++) wanted[g] = first + g * GROUP < tile;
-        poll.look(sums.of_tiles + first, sums.of_tiles, wanted);
+        for (int g = 0; g < AT_ONCE; g++) wanted[g] = first + g * TILE_BATCH < tile;
+        poll.start(sums.of_tiles + first, sums.of_tiles, wanted);
     }
     // The sum of all tiles before `tile`, in lane 0. `tile` is not the first, and `start` was
     // called for it.
     __device__ __forceinline__ S before(uint32_t tile) {
-        const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
+        const uint32_t batch = tile / TILE_BATCH, count = tile % TILE_BATCH,
+                       lane = threadIdx.x % 32;
         while (true) {
-            const uint32_t first = sums.groups * GROUP + lane;
+            const uint32_t first = sums.batches * TILE_BATCH + lane;
             S states[AT_ONCE];
             bool wanted[AT_ONCE];
 #pragma unroll
-            for (int g = 0; g < AT_ONCE; g++) wanted[g] = first + g * GROUP < tile;
+            for (int g = 0; g < AT_ONCE; g++) wanted[g] = first + g * TILE_BATCH < tile;
             while (!poll.are_here(wanted, states)) {
                 __nanosleep(20);
-                poll.look(sums.of_tiles + first, sums.of_tiles, wanted);
+                poll.start(sums.of_tiles + first, sums.of_tiles, wanted);
             }
             __syncwarp();
-            const uint32_t full = group - sums.groups;
+            const uint32_t full = batch - sums.batches;
             S all = sums.sum;
 #pragma unroll
             for (int g = 0; g < AT_ONCE; g++) {
-                const S of_group =
-                    TilePrefix<R, S>::of_lanes(states[g], uint32_t(g) < full ? GROUP : count);
+                const S of_batch =
+                    TilePrefix<R, S>::of_lanes(states[g], uint32_t(g) < full ? TILE_BATCH : count);
                 if (uint32_t(g) < full) {
-                    sums.add(of_group);
+                    sums.add(of_batch);
                     all = sums.sum;
                 } else if (uint32_t(g) == full && count > 0) {
-                    all = sums.groups > 0 ? R::combine(sums.sum, of_group) : of_group;
+                    all = sums.batches > 0 ? R::combine(sums.sum, of_batch) : of_batch;
                 }
             }
             if (full < AT_ONCE) return all;

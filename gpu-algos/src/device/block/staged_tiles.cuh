@@ -7,8 +7,8 @@
 // of VECTOR_SIZE values, which scans want; with vectors of 16 bytes without conflicts of banks.
 //
 //   typedef gpu::block::StagedTiles<float, 256, 4, 2, 3> Tiles;   // 3 stages of 2048 values
-//   SHARED_DYNAMIC(uint4, room);                                   // Tiles::BYTES bytes
-//   const Tiles tiles = {reinterpret_cast<float *>(room)};
+//   SHARED_DYNAMIC(uint4, dynamic);                                // Tiles::BYTES bytes
+//   const Tiles tiles = {reinterpret_cast<float *>(dynamic)};
 //   tiles.start(x, first * Tiles::SIZE, count, 0);
 //   tiles.start(x, (first + 1) * Tiles::SIZE, count, 1);
 //   for (int number = 0; number < mine; number++) {
@@ -105,10 +105,10 @@ struct StagedTiles {
     static constexpr int BYTES = STAGES * SIZE * int(sizeof(T));
 
     // Shared memory, aligned to 16 bytes.
-    T *room;
+    T *storage;
 
     // The tile in a stage.
-    __device__ __forceinline__ Tile tile(int stage) const { return {room + stage * SIZE}; }
+    __device__ __forceinline__ Tile tile(int stage) const { return {storage + stage * SIZE}; }
     // Starts the copies of the tile that begins at value `start` of an array of `count`, as one
     // batch; values that do not exist are T(). All threads call it, when the block has read the
     // stage's tile before; it does not synchronise.

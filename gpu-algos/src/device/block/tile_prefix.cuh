@@ -7,10 +7,9 @@
 // (`claim_tile`), combines the values of a tile and publishes that aggregate
 // (`TilePrefix::publish`), resolves its prefix, which combines the aggregates of all tiles before
 // it (`TilePrefix::resolve`), and writes its results. At the end the last block clears the memory
-// for the next launch
-// (`reset_by_last_block`).
+// for the next launch (`reset_by_last_block`).
 //
-// Tiles are claimed by a ticket, so all tiles before a block's tile belong to running blocks: a
+// Tiles are claimed in order, so all tiles before a block's tile belong to running blocks: a
 // block may wait for them. It publishes an aggregate in a slot (block/tile_status.cuh). It combines
 // the aggregates of all earlier tiles by itself, from its last tile to its present one. Blocks
 // publish only aggregates of single tiles. So no block waits for a sum that another still adds up,
@@ -33,12 +32,12 @@
 //       typedef gpu::block::TilePrefix<Sum> Prefix;
 //       SHARED(Scan::Storage, storage, [1]);
 //       SHARED(float, before, [1]);
-//       SHARED(uint32_t, ticket, [1]);
+//       SHARED(uint32_t, claimed, [1]);
 //       SHARED(bool, is_last, [1]);
 //       gpu::block::GridCounters *counters = Prefix::counters(scratch);
 //       Prefix prefix(scratch);
 //       while (true) {
-//           const uint32_t tile = gpu::block::claim_tile<0>(counters, ticket, false);
+//           const uint32_t tile = gpu::block::claim_tile(counters, claimed);
 //           if (tile >= tiles) break;
 //           const int64_t first = (int64_t(tile) * 256 + threadIdx.x) * 4;
 //           float values[4], all;
@@ -51,11 +50,11 @@
 //           }
 //           __syncthreads();
 //           for (int k = 0; k < 4; k++)
-//               if (first + k < count) out[first + k] = tile > 0 ? before[0] + values[k] :
-//               values[k];
+//               if (first + k < count)
+//                   out[first + k] = tile > 0 ? before[0] + values[k] : values[k];
 //           __syncthreads();
 //       }
-//       gpu::block::reset_by_last_block<256, true>(counters, prefix, tiles, false, 0, is_last);
+//       gpu::block::reset_by_last_block<256>(counters, prefix, tiles, is_last);
 //   }
 #pragma once
 #include "block/tile_status.cuh"
@@ -63,8 +62,8 @@
 namespace gpu {
 namespace block {
 
-// Number of tiles that are added up together: one for each lane of a warp.
-constexpr uint32_t GROUP = 32;
+// Number of tiles of a batch, whose aggregates a warp adds up together: one for each lane.
+constexpr uint32_t TILE_BATCH = 32;
 
 // The head of the scratch memory: the next tile that a block claims, and the number of blocks that
 // poll no more slots; the next part that is claimed, and the number of parts that are counted, for
@@ -73,16 +72,16 @@ struct GridCounters {
     uint32_t next_tile, blocks_done, next_part, parts_counted;
 };
 
-// The state of all tiles up to some group, for a warp that goes on from group to group. Lane 0 has
-// it. S is the state of all, H that of a tile or a group, which may be narrower; R::combine takes
+// The state of all tiles up to some batch, for a warp that goes on from batch to batch. Lane 0 has
+// it. S is the state of all, H that of a tile or a batch, which may be narrower; R::combine takes
 // two of either. R is an operator as block/reduce.cuh describes it, without need of an identity.
 template <class R, class S = typename R::State, class H = S> struct TilePrefix {
     Slot<H> *of_tiles;
     S sum;
-    uint32_t groups;
+    uint32_t batches;
 
     __device__ __forceinline__ explicit TilePrefix(uint64_t scratch)
-        : of_tiles(reinterpret_cast<Slot<H> *>(scratch + sizeof(GridCounters))), groups(0) {}
+        : of_tiles(reinterpret_cast<Slot<H> *>(scratch + sizeof(GridCounters))), batches(0) {}
 
     // The counters before the slots.
     static __device__ __forceinline__ GridCounters *counters(uint64_t scratch) {
@@ -90,11 +89,11 @@ template <class R, class S = typename R::State, class H = S> struct TilePrefix {
     }
     // Publishes the aggregate of a tile, once in a launch. One thread calls it.
     __device__ __forceinline__ void publish(uint32_t tile, const H &aggregate) {
-        of_tiles[tile].put(aggregate);
+        of_tiles[tile].publish(aggregate);
     }
-    __device__ __forceinline__ void add(const H &group) {
-        sum = groups > 0 ? R::combine(sum, S(group)) : S(group);
-        groups++;
+    __device__ __forceinline__ void add(const H &batch) {
+        sum = batches > 0 ? R::combine(sum, S(batch)) : S(batch);
+        batches++;
     }
     // The sum of the first `count` lanes' states, in lane 0.
     static __device__ __forceinline__ H of_lanes(H state, uint32_t count) {
@@ -106,33 +105,34 @@ template <class R, class S = typename R::State, class H = S> struct TilePrefix {
         }
         return state;
     }
-    // The sum of the tiles of a group that come before `tile`; there is at least one.
-    __device__ __forceinline__ H of_group(uint32_t group, uint32_t tile) {
-        const uint32_t lane = threadIdx.x % 32,
-                       count = tile - group * GROUP < GROUP ? tile - group * GROUP : GROUP;
+    // The sum of the tiles of a batch that come before `tile`; there is at least one.
+    __device__ __forceinline__ H of_batch(uint32_t batch, uint32_t tile) {
+        const uint32_t lane = threadIdx.x % 32, count = tile - batch * TILE_BATCH < TILE_BATCH
+                                                            ? tile - batch * TILE_BATCH
+                                                            : TILE_BATCH;
         H state;
-        if (lane < count) state = of_tiles[group * GROUP + lane].wait();
+        if (lane < count) state = of_tiles[batch * TILE_BATCH + lane].wait();
         __syncwarp();
         return of_lanes(state, count);
     }
-    // Goes on to `group`, several groups at a time.
-    __device__ __forceinline__ void advance(uint32_t group) {
+    // Goes on to `batch`, several batches at a time.
+    __device__ __forceinline__ void advance(uint32_t batch) {
         constexpr uint32_t AT_ONCE = Slot<H>::WORDS > 1 ? 1 : 2;
         const uint32_t lane = threadIdx.x % 32;
-        while (groups < group) {
+        while (batches < batch) {
             H states[AT_ONCE];
             bool here[AT_ONCE];
 #pragma unroll
             for (uint32_t k = 0; k < AT_ONCE; k++)
-                here[k] =
-                    groups + k >= group || of_tiles[(groups + k) * GROUP + lane].look(states[k]);
-            const uint32_t end = group - groups < AT_ONCE ? group - groups : AT_ONCE;
+                here[k] = batches + k >= batch ||
+                          of_tiles[(batches + k) * TILE_BATCH + lane].poll(states[k]);
+            const uint32_t end = batch - batches < AT_ONCE ? batch - batches : AT_ONCE;
 #pragma unroll
             for (uint32_t k = 0; k < AT_ONCE; k++) {
                 if (k >= end) continue;
-                if (!here[k]) states[k] = of_tiles[groups * GROUP + lane].wait();
+                if (!here[k]) states[k] = of_tiles[batches * TILE_BATCH + lane].wait();
                 __syncwarp();
-                add(of_lanes(states[k], GROUP));
+                add(of_lanes(states[k], TILE_BATCH));
             }
         }
     }
@@ -141,15 +141,16 @@ template <class R, class S = typename R::State, class H = S> struct TilePrefix {
     // tiles in increasing order. It calls R::combine on states of any bits, and uses no result of
     // such.
     __device__ __forceinline__ S resolve(uint32_t tile) {
-        const uint32_t group = tile / GROUP, count = tile % GROUP, lane = threadIdx.x % 32;
-        advance(group);
+        const uint32_t batch = tile / TILE_BATCH, count = tile % TILE_BATCH,
+                       lane = threadIdx.x % 32;
+        advance(batch);
         S all = sum;
         if (count > 0) {
             H state;
-            if (lane < count) state = of_tiles[group * GROUP + lane].wait();
+            if (lane < count) state = of_tiles[batch * TILE_BATCH + lane].wait();
             __syncwarp();
             state = of_lanes(state, count);
-            all = group > 0 ? R::combine(sum, S(state)) : S(state);
+            all = batch > 0 ? R::combine(sum, S(state)) : S(state);
         }
         return shuffled(all, 0);
     }
@@ -166,26 +167,32 @@ template <class R, class S = typename R::State, class H = S> struct TilePrefix {
     }
 };
 
-// Claims a tile for the block, unless `has_ticket`: then `ticket` in shared memory has it already.
-// Thread CLAIMER takes the ticket. All threads of the block call it and get the tile; it
-// synchronises them once the ticket is taken. Between two calls with the same `ticket` the block
+// Claims a tile for the block, unless it `is_claimed`: then `claimed` in shared memory has it
+// already. Thread CLAIMER claims it. All threads of the block call this and get the tile; it
+// synchronises them once the tile is claimed. Between two calls with the same `claimed` the block
 // passes another barrier: else the second could overwrite the first before all threads have read
 // that.
-template <int CLAIMER> __device__ __forceinline__ uint32_t claim_tile(GridCounters *counters,
-                                                                      uint32_t *ticket,
-                                                                      bool has_ticket) {
-    if (!has_ticket && threadIdx.x == CLAIMER) ticket[0] = atomicAdd(&counters->next_tile, 1u);
+template <int CLAIMER = 0> __device__ __forceinline__ uint32_t claim_tile(GridCounters *counters,
+                                                                          uint32_t *claimed,
+                                                                          bool is_claimed = false) {
+    if (!is_claimed && threadIdx.x == CLAIMER) claimed[0] = atomicAdd(&counters->next_tile, 1u);
     __syncthreads();
-    return ticket[0];
+    return claimed[0];
 }
+
+// Flags of `reset_by_last_block`. The counter of `claim_tile` is to be reset; that of
+// `gpu::claim_before_dependency` is 0 again by itself. A rolled loop that clears the slots is
+// little code, which each block of a kernel fetches.
+constexpr bool RESETS_CLAIMS = true, HAS_NO_CLAIMS = false, ROLLED_LOOP = true;
 
 // Clears the slots and counters for the next launch, if this block is the last one that polls them;
 // with CLAIMS the counter of tiles too. If the block has arrived, thread 0 passes the number of
 // blocks before it as `place`. All THREADS of the block call it, behind a barrier that follows the
 // block's last poll; it synchronises them. Returns true to thread 0 of that block, which may clear
-// more. ROLLED is that of `TilePrefix::clear`.
-template <int THREADS, bool CLAIMS, bool ROLLED = false, class R, class S, class H> __device__
-__forceinline__ bool
+// more.
+template <int THREADS, bool CLAIMS = RESETS_CLAIMS, bool ROLLED = !ROLLED_LOOP, class R, class S,
+          class H>
+__device__ __forceinline__ bool
 reset_by_last_block(GridCounters *counters, TilePrefix<R, S, H> &prefix, uint32_t tiles,
                     bool has_arrived, uint32_t place, bool *is_last) {
     if (threadIdx.x == 0) {
@@ -199,6 +206,16 @@ reset_by_last_block(GridCounters *counters, TilePrefix<R, S, H> &prefix, uint32_
     counters->blocks_done = 0;
     if constexpr (CLAIMS) counters->next_tile = 0;
     return true;
+}
+// The same for a block that has not arrived.
+template <int THREADS, bool CLAIMS = RESETS_CLAIMS, bool ROLLED = !ROLLED_LOOP, class R, class S,
+          class H>
+__device__ __forceinline__ bool reset_by_last_block(GridCounters *counters,
+                                                    TilePrefix<R, S, H> &prefix, uint32_t tiles,
+                                                    bool *is_last) {
+    const bool has_arrived = false;
+    return reset_by_last_block<THREADS, CLAIMS, ROLLED>(counters, prefix, tiles, has_arrived, 0,
+                                                        is_last);
 }
 
 } // namespace block

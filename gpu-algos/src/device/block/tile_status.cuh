@@ -26,7 +26,7 @@ template <class S> struct Slot {
     alignas(WORDS == 2 ? 16 : 8) uint64_t marked[WORDS];
 
     // Publishes a value, once before the slot is cleared. One thread calls it.
-    __device__ __forceinline__ void put(const S &value) {
+    __device__ __forceinline__ void publish(const S &value) {
         const WordsOf<Value> from(Parts<S>::value(value));
         const uint64_t flag = Parts<S>::flag(value) ? FLAG : 0;
 #pragma unroll
@@ -35,10 +35,10 @@ template <class S> struct Slot {
             __nv_atomic_store_n(marked + k, bits, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
         }
     }
-    // Polls the slot: whether a value has been put there, and the value.
-    __device__ __forceinline__ bool look(S &value) {
+    // Polls the slot: whether a value has been published there, and the value.
+    __device__ __forceinline__ bool poll(S &value) {
         uint64_t seen[WORDS];
-        look_at_words(marked, seen);
+        poll_words(marked, seen);
         return decode(seen, value);
     }
     static __device__ __forceinline__ bool decode(const uint64_t (&seen)[WORDS], S &value) {
@@ -52,11 +52,11 @@ template <class S> struct Slot {
         value = Parts<S>::make(to.value, (seen[0] & FLAG) != 0);
         return all;
     }
-    // Waits for the value. The thread that puts it must not wait for this thread.
+    // Waits for the value. The thread that publishes it must not wait for this thread.
     __device__ __forceinline__ S wait() {
         S value;
         // Polls without a pause would be in the way of writers.
-        while (!look(value)) __nanosleep(40);
+        while (!poll(value)) __nanosleep(40);
         return value;
     }
     // Clears the slot for the next launch, when nobody polls it any more.
@@ -75,11 +75,11 @@ constexpr int BEHIND = 256;
 // Polls `slots[0]`, `slots[32]`, ...: whether all values that any lane of the warp wants are here,
 // and the values. All lanes of a warp call it, each for its own slots.
 template <class S, int COUNT> __device__ __forceinline__ bool
-look_at_all(Slot<S> *slots, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
+poll_all(Slot<S> *slots, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
     static_assert(COUNT * 32 <= BEHIND, "polls go too far behind the last slot");
     uint64_t seen[COUNT][Slot<S>::WORDS];
 #pragma unroll
-    for (int k = 0; k < COUNT; k++) look_at_words(slots[k * 32].marked, seen[k]);
+    for (int k = 0; k < COUNT; k++) poll_words(slots[k * 32].marked, seen[k]);
     bool all = true;
 #pragma unroll
     for (int k = 0; k < COUNT; k++) {
@@ -94,11 +94,11 @@ template <class S, int COUNT> struct TileStatusPoll {
 
     // Polls the wanted slots alone: others may be written just now, and polls are in the way of
     // writes. In place of an unwanted slot it polls `other`, a slot that exists.
-    __device__ __forceinline__ void look(Slot<S> *slots, Slot<S> *other,
-                                         const bool (&wanted)[COUNT]) {
+    __device__ __forceinline__ void start(Slot<S> *slots, Slot<S> *other,
+                                          const bool (&wanted)[COUNT]) {
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
-            look_at_words((wanted[k] ? slots + k * 32 : other)->marked, seen[k]);
+            poll_words((wanted[k] ? slots + k * 32 : other)->marked, seen[k]);
     }
     // Whether the wanted values were there, and the values.
     __device__ __forceinline__ bool are_here(const bool (&wanted)[COUNT],
@@ -117,7 +117,7 @@ template <class S, int COUNT> __device__ __forceinline__ void
 wait_for_all(Slot<S> *slots, Slot<S> *other, const bool (&wanted)[COUNT], S (&values)[COUNT]) {
     TileStatusPoll<S, COUNT> poll;
     while (true) {
-        poll.look(slots, other, wanted);
+        poll.start(slots, other, wanted);
         if (poll.are_here(wanted, values)) return;
         __nanosleep(20);
     }

@@ -15,7 +15,7 @@
 // two combinations for a place, and moves a state by four accesses. Rows of shuffles would take six
 // combinations and five shuffles of each word, but states may be large and combining them
 // expensive. VECTORS_PER_THREAD is odd, so that threads with neighbouring values use different
-// banks. The result before a place is the one that stands before its own.
+// banks. The result before a place is the one that stands before its rows.
 //
 // block/tile_prefix.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //
@@ -118,23 +118,23 @@ template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD> struct RowsOfP
 template <class U, bool ALL, int THREADS, int VECTORS_PER_THREAD>
 __global__ void __launch_bounds__(THREADS)
     scan_kernel(const __grid_constant__ typename U::Params params) {
-    typedef RowsOfPlaces<U, ALL, THREADS, VECTORS_PER_THREAD> Own;
-    typedef typename Own::R R;
+    typedef RowsOfPlaces<U, ALL, THREADS, VECTORS_PER_THREAD> Rows;
+    typedef typename Rows::R R;
     typedef typename R::State S;
-    constexpr int WARPS = Own::WARPS, OF_WARP = Own::OF_WARP;
+    constexpr int WARPS = Rows::WARPS, OF_WARP = Rows::OF_WARP;
     // Each warp has the state before its places, then those of its places. Totals are the sums of
     // all warps, and of the tiles before.
     typedef TempStorage<S, WARPS *(OF_WARP + 1)> Values;
     typedef TempStorage<S, WARPS + 1> Totals;
-    SHARED(Values, values_room, [1]);
-    SHARED(Totals, totals_room, [1]);
-    SHARED(uint32_t, ticket, [1]);
+    SHARED(Values, values_storage, [1]);
+    SHARED(Totals, totals_storage, [1]);
+    SHARED(uint32_t, claimed, [1]);
     SHARED(bool, is_last, [1]);
     const uint32_t tiles = uint32_t(params.tiles);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t count = int64_t(params.count);
-    S *shared = reinterpret_cast<S *>(values_room[0].bytes) + warp * (OF_WARP + 1),
-      *totals = reinterpret_cast<S *>(totals_room[0].bytes);
+    S *shared = reinterpret_cast<S *>(values_storage[0].bytes) + warp * (OF_WARP + 1),
+      *totals = reinterpret_cast<S *>(totals_storage[0].bytes);
 
     GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
     TilePrefix<R, S> sums(params.scratch);
@@ -142,20 +142,20 @@ __global__ void __launch_bounds__(THREADS)
     uint32_t arrived = 0;
 
     if (once && tiles > 1 && threadIdx.x == 0)
-        ticket[0] = gpu::claim_before_dependency(params.scratch, tiles - 1);
+        claimed[0] = gpu::claim_before_dependency(params.scratch, tiles - 1);
     gpu::grid_dependency_wait();
     do {
         uint32_t tile = 0;
         if (tiles > 1) {
-            tile = tiles::claim_tile<0>(counters, ticket, once);
+            tile = tiles::claim_tile(counters, claimed, once);
             if (tile >= tiles) break;
         }
         const int64_t first = (int64_t(tile) * WARPS + warp) * OF_WARP + lane;
-        Own own(params, shared, first, count);
+        Rows rows(params, shared, first, count);
         S values[VECTORS_PER_THREAD];
-        own.load(values);
+        rows.load(values);
         __syncwarp();
-        const S sum = own.scan_warp(values);
+        const S sum = rows.scan_warp(values);
         const S before = shuffled_up(sum, 1);
         if (lane == 31) totals[warp] = sum;
         __syncthreads();
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(THREADS)
             if (tiles > 1) {
                 if (lane == 0) sums.publish(tile, base);
                 // The prefix is of no use to a tile that begins with a segment.
-                const bool is_needed = own.is_prefix_needed();
+                const bool is_needed = rows.is_prefix_needed();
                 if (tile > 0 && is_needed) base = sums.resolve(tile);
                 if (lane == 0) {
                     totals[WARPS] = base;
@@ -192,12 +192,12 @@ __global__ void __launch_bounds__(THREADS)
             shared[1 + lane * VECTORS_PER_THREAD + u] =
                 has_all ? R::combine(all, values[u]) : values[u];
         __syncwarp();
-        own.store(values);
+        rows.store(values);
         // The next tile's states overwrite this one's.
         __syncthreads();
     } while (!once);
     if (tiles == 1) return;
-    tiles::reset_by_last_block<THREADS, true>(counters, sums, tiles, once, arrived, is_last);
+    tiles::reset_by_last_block<THREADS>(counters, sums, tiles, once, arrived, is_last);
 }
 
 } // namespace gpu::algos::kernels

@@ -26,7 +26,7 @@
 namespace gpu::algos::linalg {
 
 // The row from k on with the greatest element in a column. Each warp of the team finds it by
-// itself.
+// itself, in all lanes: `reduce_lanes` (block/reduce.cuh) has results in the first lane alone.
 template <class T, int WARPS> __device__ __forceinline__ int
 pivot_row(const Team<WARPS> &team, const T *column, int pitch, int k, int n) {
     T most = T(-1);

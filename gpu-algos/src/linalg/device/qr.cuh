@@ -33,7 +33,7 @@ reflect(const Team<WARPS> &team, T *a, int pitch, int rows, int k, T tau, int fi
 }
 
 // Replaces column k by v and the diagonal of r; returns tau. Each warp of the team computes it by
-// itself.
+// itself, in all lanes: `reduce_lanes` (block/reduce.cuh) has results in the first lane alone.
 template <class T, int WARPS> __device__ __forceinline__ T make_reflection(const Team<WARPS> &team,
                                                                            T *a, int pitch,
                                                                            int rows, int k) {

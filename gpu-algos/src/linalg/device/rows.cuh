@@ -76,7 +76,8 @@ template <class T, int SIZE> struct RowMatrices {
     }
 };
 
-// The greatest x of the lanes of a matrix. All lanes call it.
+// The greatest x of the lanes of a matrix, in all of them. All lanes call it. `reduce_lanes`
+// (block/reduce.cuh) would have it in the first lane alone.
 template <int SIZE> __device__ __forceinline__ int greatest(int x) {
 #if defined(GPU_EMULATED) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800)
     constexpr bool HAS_REDUCTION = SIZE == 32;

@@ -1,10 +1,11 @@
 // Reductions of an expression, over some or all of its axes, in one launch.
 //
 // E is an expression (loop.cuh), O an operator (operators.cuh). A result combines the values at all
-// places of the reduced axes; there is one result for each place of the outer axes. There are two
-// kernels: the threads of `reduce_rows` (reduce_rows.cuh) go along a reduced axis in packs of
-// VECTOR_SIZE neighbours, those of `reduce_columns` (reduce_columns.cuh) along an outer axis. This
-// file has the parts that they share with each other and with `reduce_all` (reduce_all.cuh).
+// places of the reduced axes; there is one result for each place of the outer axes. Three
+// kernels share the parts in this file, and `map_rows` (map_rows.cuh) has some of them. The threads
+// of `reduce_rows` (reduce_rows.cuh) go along a reduced axis in packs of VECTOR_SIZE neighbours,
+// those of `reduce_columns` (reduce_columns.cuh) along an outer axis. `reduce_all` (reduce_all.cuh)
+// computes one result of contiguous values.
 //
 // If several blocks compute a result, each stores a state in the stream's scratch memory. If there
 // is one result by `reduce_rows`, the last block waits for the states. Otherwise each block counts
@@ -13,14 +14,14 @@
 // states in the order of the blocks, so results depend on the shape of the launch, and on nothing
 // else.
 //
-// Contract of both: block THREADS, no dynamic shared memory. Scratch, with `blocks_per_result` > 1:
-// if `reduce_rows` has one result, `blocks_per_result` slots and BEHIND more, as
-// `Stream::with_cleared_scratch` gives them. Otherwise it is as `Stream::with_scratch` gives it,
-// with a counter for each group of results and `blocks_per_result` states for each result; it may
-// hold anything else. Axes are in the order in which they are walked, axis 0 first. If O is not
-// COMMUTATIVE the reduced ones are in C order. Bytes moved: each leaf is read as often as it is
-// broadcast along outer axes, less the reads that the caches serve. Parameters: ReduceParams
-// (params.rs).
+// Contract of `reduce_rows` and `reduce_columns`: block THREADS, no dynamic shared memory. Scratch,
+// with `blocks_per_result` > 1: if `reduce_rows` has one result, `blocks_per_result` slots and
+// BEHIND more, as `Stream::with_cleared_scratch` gives them. Otherwise it is as
+// `Stream::with_scratch` gives it, with a counter for each group of results and `blocks_per_result`
+// states for each result; it may hold anything else. Axes are in the order in which they are
+// walked, axis 0 first. If O is not COMMUTATIVE the reduced ones are in C order. Bytes moved: each
+// leaf is read as often as it is broadcast along outer axes, less the reads that the caches serve.
+// Parameters: ReduceParams (reduce_params.cuh, which params.rs makes).
 #pragma once
 #include "block/reduce.cuh"
 #include "block/tile_status.cuh"
@@ -48,8 +49,8 @@ write_results(const ReduceParams<E, O> &params, const typename O::State &state, 
 
 // Whether this block is the last of its group to arrive. It then sees all earlier writes of the
 // group's blocks.
-__device__ __forceinline__ bool is_last(uint64_t scratch, uint64_t group, uint32_t blocks,
-                                        bool &shared) {
+__device__ __forceinline__ bool is_last_block(uint64_t scratch, uint64_t group, uint32_t blocks,
+                                              bool &shared) {
     __syncthreads();
     if (threadIdx.x == 0) {
         uint32_t *counter = reinterpret_cast<uint32_t *>(scratch) + group;

@@ -3,9 +3,8 @@
 // few values.
 //
 // With several blocks each publishes its state in a slot. A warp of the last block combines them
-// and
-// does nothing else. A multiprocessor waits for anything that it does for the first time, so that
-// warp does all of it once before there is anything to combine.
+// and does nothing else. A multiprocessor waits for anything that it does for the first time, so
+// that warp does all of it once before there is anything to combine.
 //
 // Contract: that of `reduce_rows` with CONTIGUOUS and ONE_RESULT, and THREADS for the result; grid
 // `blocks_per_result`, block THREADS + 32.
@@ -15,7 +14,8 @@
 namespace gpu::algos::reduce {
 
 // A warp that combines the states in the first `count` slots, in its first lane, and clears the
-// slots.
+// slots. It is `combine_slots` (reduce_rows.cuh) with one poll to a call, so that a rehearsal can
+// run the same code.
 template <class O> struct Collector {
     typedef typename O::State State;
     static constexpr uint32_t AT_ONCE = Slot<State>::WORDS > 2 ? 1 : 4;
@@ -23,14 +23,15 @@ template <class O> struct Collector {
     uint32_t first = 0;
 
     // Polls once, and returns whether all states are combined. A rehearsal has no effect.
-    __device__ __forceinline__ bool look(Slot<State> *slots, uint32_t count, bool is_rehearsal) {
+    __device__ __forceinline__ bool poll(Slot<State> *slots, uint32_t count, bool is_rehearsal) {
         const uint32_t lane = threadIdx.x % 32;
         State states[AT_ONCE];
         bool wanted[AT_ONCE];
 #pragma unroll
         for (uint32_t k = 0; k < AT_ONCE; k++) wanted[k] = first + k * 32 + lane < count;
-        const bool here = look_at_all(slots + first + lane, wanted, states);
-        // With TOTAL states are combined whether they are there or not: that is sooner.
+        const bool here = poll_all(slots + first + lane, wanted, states);
+        // With TOTAL states are combined whether they are there or not, which is sooner; the result
+        // is discarded unless all are there.
         const bool are_combined = O::TOTAL || (here && !is_rehearsal);
         State sum = O::to_partial(O::identity());
 #pragma unroll
@@ -104,14 +105,14 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const bool is_collector = threadIdx.x >= THREADS,
                has_slots = is_collector && blocks_per_result > 1 && split + 1 == blocks_per_result;
-    // The compiler must not know this value: it would make a second copy of the collector's code
-    // for the first iteration.
+    // `results` is always 1 here, so this is true. The compiler must not know that: it would make a
+    // second copy of the collector's code for the first iteration.
     bool is_rehearsal = params.results != 0;
     gpu::grid_dependency_wait();
     if (is_collector) gpu::trigger_dependents();
     while (true) {
         if (is_collector) {
-            if (has_slots && collector.look(slots, blocks_per_result, is_rehearsal)) break;
+            if (has_slots && collector.poll(slots, blocks_per_result, is_rehearsal)) break;
             if (!has_slots && !is_rehearsal) return;
         } else if (is_rehearsal) {
             // The state of each warp.
@@ -128,7 +129,7 @@ __global__ void __launch_bounds__(THREADS + 32, 2)
             const State state = BlockReduce::combine_warps(storage[0]);
             if (lane > 0) return;
             if (blocks_per_result > 1) {
-                slots[split].put(state);
+                slots[split].publish(state);
                 return;
             }
             collector.all = state;

@@ -119,7 +119,8 @@ take_plain_columns(const ReduceParams<E, O> &params, const ResultPack<E, VECTOR_
 }
 
 // Combines the states of the first `walkers` walkers of a block, in order, in the first one. All
-// threads of the block call it, and it synchronises them.
+// threads of the block call it, and it synchronises them. A result's states are `lanes` threads
+// apart and often in several warps, so the shuffles of neighbours in block/reduce.cuh do not fit.
 template <class O, int THREADS, int VECTOR_SIZE>
 __device__ __forceinline__ void join_walkers(typename O::State (&states)[VECTOR_SIZE],
                                              const WalkerThread &thread, int walkers,
@@ -139,6 +140,8 @@ __device__ __forceinline__ void join_walkers(typename O::State (&states)[VECTOR_
 }
 
 // The states of a group of `reduce_columns` in scratch memory: one of each block for each result.
+// Neighbouring lanes have neighbouring states there, and each walker combines a share of the blocks
+// for all its results, where `combine_by_last_block` (reduce_rows.cuh) has one result.
 template <class O, int VECTOR_SIZE> struct ColumnPartials {
     typedef typename O::State State;
     State *states;
@@ -176,9 +179,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
     typedef typename O::State State;
     constexpr int SLOW_VECTORS = VECTORS_PER_THREAD > 4 ? 4 : VECTORS_PER_THREAD;
     typedef TempStorage<State, THREADS * VECTOR_SIZE> Shared;
-    SHARED(Shared, room, [1]);
+    SHARED(Shared, storage, [1]);
     SHARED(bool, last_block, [1]);
-    State *shared = room[0].states();
+    State *shared = storage[0].states();
 
     // The results of this thread, and its places of the reduced axes.
     const int log = int(params.log_threads), rank = int(params.reduced_rank);
@@ -230,7 +233,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
                 (block.group << log) * block.blocks * VECTOR_SIZE,
             thread};
         partials.store(block.split, states);
-        if (!is_last(params.scratch, block.group, block.blocks, last_block[0])) return;
+        if (!is_last_block(params.scratch, block.group, block.blocks, last_block[0])) return;
         partials.combine(block.blocks, states);
         const int walkers = min(int(block.blocks), thread.walkers);
         join_walkers<O, THREADS>(states, thread, walkers, shared);

@@ -2,7 +2,8 @@
 //
 // Contract: that of reduce.cuh, and grid groups * `blocks_per_result`. A group is the
 // THREADS >> `log_threads` results of a block. `blocks_per_result` > 1 only for groups of one
-// result. With CONTIGUOUS in FORM, O is COMMUTATIVE, and packs are whole without ONE_RESULT.
+// result. With CONTIGUOUS in FORM, O is COMMUTATIVE. Then packs are whole unless there is
+// ONE_RESULT too.
 #pragma once
 #include "reduce.cuh"
 
@@ -150,7 +151,9 @@ take_plain_packs(const ReduceParams<E, O> &params, const OperandOffsets<E> &base
 }
 
 // Combines the states in the first `count` slots, in order, in a warp's first lane. Clears the
-// slots.
+// slots. A TilePrefix (block/tile_prefix.cuh) would need counters for tiles that are claimed, and
+// combines over the lanes for each batch. Here that happens once, if O is COMMUTATIVE, and the lane
+// that has read a slot clears it.
 template <class O> __device__ __forceinline__ typename O::State
 combine_slots(Slot<typename O::State> *slots, uint32_t count) {
     typedef typename O::State State;
@@ -186,7 +189,7 @@ combine_by_slots(uint64_t scratch, const GroupBlock &block, typename O::State &s
     typedef typename O::State State;
     Slot<State> *slots = reinterpret_cast<Slot<State> *>(scratch);
     if (block.split + 1 < block.blocks) {
-        if (threadIdx.x == 0) slots[block.split].put(state);
+        if (threadIdx.x == 0) slots[block.split].publish(state);
         return false;
     }
     // One warp, all of whose polls are in flight at once, is done sooner than a block (H200,
@@ -208,7 +211,7 @@ __device__ __forceinline__ bool combine_by_last_block(uint64_t scratch, const Gr
     typedef typename O::State State;
     State *states = reinterpret_cast<State *>(scratch + COUNTER_BYTES) + block.group * block.blocks;
     if (threadIdx.x == 0) states[block.split] = state;
-    if (!is_last(scratch, block.group, block.blocks, last_block)) return false;
+    if (!is_last_block(scratch, block.group, block.blocks, last_block)) return false;
     // Each thread combines neighbouring states.
     const uint32_t share = (block.blocks + THREADS - 1) / THREADS, from = threadIdx.x * share,
                    to = from + share < block.blocks ? from + share : block.blocks;
@@ -232,9 +235,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS)
                                      ? VECTORS_PER_THREAD / (sizeof(typename O::Local) > 8 ? 4 : 2)
                                      : VECTORS_PER_THREAD;
     typedef TempStorage<State, THREADS / 32> Shared;
-    SHARED(Shared, room, [1]);
+    SHARED(Shared, storage, [1]);
     SHARED(bool, last_block, [1]);
-    State *shared = room[0].states();
+    State *shared = storage[0].states();
 
     // The result and the packs of this thread.
     const int log = int(params.log_threads), threads = 1 << log, lane = threadIdx.x & (threads - 1);

@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(P::THREADS)
     typedef TempStorage<S, 2 * WARPS * STATES_OF_WARP> Shared;
     static_assert(sizeof(Shared) <= STRIP_STATES_BYTES, "the host leaves room for them");
     SHARED_DYNAMIC(uint4, dynamic);
-    SHARED(Shared, room, [1]);
+    SHARED(Shared, storage, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / 32,
               walker = threadIdx.x % 32 / LANES;
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(P::THREADS)
         start_loading(tile + 1);
 
         // Scans the walkers of the warp, then the warps of the block.
-        S *of_warps = room[0].states() + (tile % 2) * WARPS * STATES_OF_WARP;
+        S *of_warps = storage[0].states() + (tile % 2) * WARPS * STATES_OF_WARP;
         S prefix[VECTOR_SIZE];
         scan_walkers<O, LANES>(values[VECTORS_PER_THREAD - 1], of_warps, prefix);
         __syncthreads();

@@ -1,9 +1,9 @@
-// Scans along an axis across which neighbours in memory lie. Threads go along an outer axis, and
+// Scans along a strided axis (for example axis 0 in C order). Threads go along an outer axis, and
 // each has some rows of a pack of columns.
 //
 // A group is the lanes of a block times VECTOR_SIZE columns, a tile is some rows of it. A walker is
 // a run of neighbouring threads, one for each lane, and has VECTORS_PER_THREAD neighbouring rows.
-// Blocks of one group claim its tiles by a ticket, publish each tile's sums in slots and add up
+// Blocks of one group claim its tiles in order, publish each tile's sums in slots and add up
 // those of all tiles before their own, as in `scan_single_pass` (scan_single_pass.cuh), a tile by
 // each walker at once. A group with one block needs neither.
 //
@@ -126,7 +126,9 @@ __device__ __forceinline__ void store_row(const typename A::Params &params,
                                params.lines[0].strides[0], 0, columns.last);
 }
 
-// The group of columns that the block shares with others, and the thread's lane and walker. Its
+// The group of columns that the block shares with others, and the thread's lane and walker. A tile
+// has a slot for each column and not one, and walkers are `lanes` threads apart, so neither
+// block/tile_prefix.cuh nor block/scan.cuh, whose lanes are neighbours, fits. Its
 // methods are steps of `scan_columns`: all threads of the block call them, and each says whether it
 // synchronises.
 template <class O, class P> struct ColumnGroup {
@@ -156,9 +158,9 @@ template <class O, class P> struct ColumnGroup {
     __device__ __forceinline__ int columns() const { return lanes * VECTOR_SIZE; }
 
     // Claims the group's next tile for the block. It has a barrier, after which all threads read
-    // the ticket.
-    __device__ __forceinline__ uint32_t claim_tile(uint32_t *ticket) const {
-        return tiles::claim_tile<0>(counters, ticket, false);
+    // `claimed`.
+    __device__ __forceinline__ uint32_t claim_tile(uint32_t *claimed) const {
+        return tiles::claim_tile(counters, claimed);
     }
 
     // Scans the sums of the walkers over the block: the sums up to each walker, those before it,
@@ -196,7 +198,7 @@ template <class O, class P> struct ColumnGroup {
         if (walker != walkers - 1) return;
 #pragma unroll
         for (int k = 0; k < VECTOR_SIZE; k++)
-            slots[uint64_t(tile) * columns() + lane * VECTOR_SIZE + k].put(inclusive[k]);
+            slots[uint64_t(tile) * columns() + lane * VECTOR_SIZE + k].publish(inclusive[k]);
     }
 
     // Extends `prefix` from the tiles before `done` to those before `tile`: each walker polls the
@@ -271,10 +273,10 @@ __global__ void __launch_bounds__(P::THREADS)
     typedef typename FirstOf<decltype(O::finalize(O::to_partial(O::identity()), 0))>::type Result;
     typedef typename Wide<VECTOR_SIZE, typename E::Leaves>::type Row;
     typedef TempStorage<S, THREADS * VECTOR_SIZE> Shared;
-    SHARED(Shared, room, [1]);
-    SHARED(uint32_t, ticket, [1]);
+    SHARED(Shared, storage, [1]);
+    SHARED(uint32_t, claimed, [1]);
     SHARED(bool, is_last, [1]);
-    S *shared = room[0].states();
+    S *shared = storage[0].states();
     const ColumnGroup<O, P> group(params);
     const ColumnPack<A, VECTOR_SIZE> columns(params,
                                              uint64_t(group.group) * group.lanes + group.lane);
@@ -286,7 +288,7 @@ __global__ void __launch_bounds__(P::THREADS)
     uint32_t done = 0;
     gpu::grid_dependency_wait();
     while (true) {
-        const uint32_t tile = group.is_alone ? done : group.claim_tile(ticket);
+        const uint32_t tile = group.is_alone ? done : group.claim_tile(claimed);
         if (tile >= group.tiles) break;
 
         // All loads are in flight before the first use.

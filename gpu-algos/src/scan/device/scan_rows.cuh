@@ -138,9 +138,9 @@ __global__ void __launch_bounds__(P::THREADS)
     typedef RowBuffers<E, O, P> Staged;
     typedef TempStorage<State, 2 * WARPS> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
-    SHARED(Shared, room, [1]);
+    SHARED(Shared, storage, [1]);
     const Staged staged = {reinterpret_cast<unsigned char *>(dynamic)};
-    State *sums = room[0].states();
+    State *sums = storage[0].states();
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const Lines lines = {params.count / params.length, params.is_wide != 0};
 

@@ -160,14 +160,15 @@ template <class O, int MODE, int THREADS, int VALUES> struct Resident {
         (VALUES * WordsOf<typename R::State>::COUNT > 32 ? 512 : 768) / THREADS;
 };
 
-// Polls the slots of a group of tiles before `tile` per warp, and puts their sum into
-// `sums_of_groups`. All warps of the block call it; it does not synchronise them.
+// Polls the slots of the tiles before `tile`, a batch by each warp, and puts their sums into
+// `sums_of_batches`. All warps of the block call it; it does not synchronise them. A block with one
+// tile has all batches to poll at once, which TilePrefix::resolve does with one warp.
 template <class R, class S> __device__ __forceinline__ void
-poll_groups(TilePrefix<R, S> &sums, uint32_t tile, uint32_t groups, S *sums_of_groups) {
+poll_batches(TilePrefix<R, S> &sums, uint32_t tile, uint32_t batches, S *sums_of_batches) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    if (uint32_t(warp) < groups) {
-        const S group = sums.of_group(warp, tile);
-        if (lane == 0) sums_of_groups[warp] = group;
+    if (uint32_t(warp) < batches) {
+        const S batch = sums.of_batch(warp, tile);
+        if (lane == 0) sums_of_batches[warp] = batch;
     }
 }
 
@@ -304,16 +305,16 @@ template <class E, class F, class M, class O, int MODE, class P> __global__ void
 __launch_bounds__(P::THREADS,
                   (Resident<O, MODE, P::THREADS, P::VECTOR_SIZE * P::VECTORS_PER_THREAD>::BLOCKS))
     scan_single_pass(const __grid_constant__ TileParams<E, F, M> params) {
-    typedef RegisterTile<E, F, M, O, MODE, P> Own;
-    typedef typename Own::R R;
+    typedef RegisterTile<E, F, M, O, MODE, P> ThreadTile;
+    typedef typename ThreadTile::R R;
     typedef typename R::State S;
     constexpr int THREADS = P::THREADS, WARPS = THREADS / 32;
     typedef TempStorage<S, 2 * WARPS + 1> Shared;
-    SHARED(Shared, room, [1]);
-    SHARED(uint32_t, ticket, [1]);
+    SHARED(Shared, storage, [1]);
+    SHARED(uint32_t, claimed, [1]);
     SHARED(bool, is_last, [1]);
-    S *sums_of_warps = room[0].states(), *prefix = sums_of_warps + WARPS,
-      *sums_of_groups = prefix + 1;
+    S *sums_of_warps = storage[0].states(), *prefix = sums_of_warps + WARPS,
+      *sums_of_batches = prefix + 1;
     const uint32_t tiles = params.tiles;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t count = int64_t(params.count);
@@ -323,24 +324,24 @@ __launch_bounds__(P::THREADS,
     // Blocks with more than one tile come here again for the next one. They claim it late, since
     // all later tiles wait for its sum.
     const bool once = gridDim.x == tiles;
-    // With few tiles each warp polls the slots of a group of tiles, all at once.
-    const bool few = once && tiles <= WARPS * GROUP;
+    // With few tiles each warp polls the slots of a batch of tiles, all at once.
+    const bool few = once && tiles <= WARPS * TILE_BATCH;
     uint32_t place = 0;
 
     if (once && tiles > 1 && threadIdx.x == 0)
-        ticket[0] = gpu::claim_before_dependency(params.scratch, tiles - 1);
+        claimed[0] = gpu::claim_before_dependency(params.scratch, tiles - 1);
     gpu::grid_dependency_wait();
     do {
         uint32_t tile = 0;
         if (tiles > 1) {
-            tile = claim_tile<0>(counters, ticket, once);
+            tile = claim_tile(counters, claimed, once);
             if (tile >= tiles) break;
         }
-        const int64_t start = Own::first_value(params, tile);
-        Own own(params, start, count);
-        typename Own::Inputs in;
-        own.load(in);
-        const S sum = own.scan_warp(in);
+        const int64_t start = ThreadTile::first_value(params, tile);
+        ThreadTile thread_tile(params, start, count);
+        typename ThreadTile::Inputs in;
+        thread_tile.load(in);
+        const S sum = thread_tile.scan_warp(in);
         if (lane == 0) sums_of_warps[warp] = sum;
         __syncthreads();
 
@@ -351,7 +352,7 @@ __launch_bounds__(P::THREADS,
             if (tiles > 1) {
                 if (lane == 0) sums.publish(tile, base);
                 // The prefix is of no use to a tile that begins with a segment.
-                const bool is_needed = own.is_prefix_needed();
+                const bool is_needed = thread_tile.is_prefix_needed();
                 if (tile > 0 && is_needed && !few) base = sums.resolve(tile);
                 if (lane == 0) {
                     prefix[0] = base;
@@ -363,25 +364,25 @@ __launch_bounds__(P::THREADS,
         }
         gpu::trigger_dependents();
         if (tiles > 1) {
-            const uint32_t groups = (tile + GROUP - 1) / GROUP;
-            if (few) poll_groups(sums, tile, groups, sums_of_groups);
+            const uint32_t batches = (tile + TILE_BATCH - 1) / TILE_BATCH;
+            if (few) poll_batches(sums, tile, batches, sums_of_batches);
             __syncthreads();
             if (few && threadIdx.x == 0) place = arrive(&counters->blocks_done);
             if (tile > 0) {
                 // One state is read before it is known whether others follow: a branch costs 2 %
                 // of a scan of 16384 f32.
-                const S before_tile = combine_rest<R, WARPS>(few ? sums_of_groups[0] : prefix[0],
-                                                             sums_of_groups, few ? int(groups) : 1);
+                const S before_tile = combine_rest<R, WARPS>(
+                    few ? sums_of_batches[0] : prefix[0], sums_of_batches, few ? int(batches) : 1);
                 base = warp == 0 ? before_tile : R::combine(before_tile, base);
             }
         }
-        own.store(base, tile > 0 || warp > 0);
+        thread_tile.store(base, tile > 0 || warp > 0);
         // The next tile's states overwrite this one's.
         __syncthreads();
     } while (!once);
     if (tiles == 1) return;
 
-    reset_by_last_block<THREADS, true>(counters, sums, tiles, once, place, is_last);
+    reset_by_last_block<THREADS>(counters, sums, tiles, once, place, is_last);
 }
 
 } // namespace gpu::algos::scan

@@ -14,7 +14,7 @@
 // Contract: that of `scan_single_pass`, with tiles of THREADS * VALUES, a power of 2 of values of a
 // thread, at most 32 and eight packs. There are several tiles. The layout is CONTIGUOUS and not
 // LINES. Packs of all leaves of E and F are aligned in memory, and M has no leaves there. The block
-// is THREADS. There are at most MOST_GROUPS groups of tiles, and for each block at most
+// is THREADS. There are at most MOST_BATCHES batches of tiles, and for each block at most
 // WAVE_TILES_PER_BLOCK tiles, each with StageBuffers::ALL bytes of dynamic shared memory.
 // Parameters: those of `scan_single_pass`.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace gpu::algos::scan {
 
-constexpr int MOST_GROUPS = WAVE_TILES / int(GROUP);
+constexpr int MOST_BATCHES = WAVE_TILES / int(TILE_BATCH);
 
 // The shared memory of a block's tile; the host passes that of all tiles of a block.
 template <class E, class F, class O, class P> using WaveBuffers =
@@ -37,43 +37,44 @@ __device__ __forceinline__ void wait_for_copies_but(int left) {
     wait_for_copies<LEFT>();
 }
 
-// The prefixes of a block's tiles, from the sums of all groups of tiles before. The warps of the
-// block share the groups, and exchange the sums by shared memory.
+// The prefixes of a block's tiles, from the sums of all batches of tiles before. The warps of the
+// block share the batches, and exchange the sums by shared memory. With TilePrefix::resolve one
+// warp would poll all batches, and the others would wait for it.
 template <class R, class S, int WARPS> struct WavePrefix {
     TilePrefix<R, S> sums;
-    // Of the whole groups; of the tiles after the last whole group, for either parity.
-    S *sums_of_groups, *last_sums;
-    // Number of whole groups before, and their sum.
-    uint32_t groups;
-    S of_groups;
+    // Of the whole batches; of the tiles after the last whole batch, for either parity.
+    S *sums_of_batches, *last_sums;
+    // Number of whole batches before, and their sum.
+    uint32_t batches;
+    S of_batches;
 
     __device__ __forceinline__ WavePrefix(uint64_t scratch, S *shared)
-        : sums(scratch), sums_of_groups(shared), last_sums(shared + MOST_GROUPS), groups(0) {}
+        : sums(scratch), sums_of_batches(shared), last_sums(shared + MOST_BATCHES), batches(0) {}
 
     // Polls the slots of the tiles before `tile` that no earlier call polled. All warps of the
     // block call it; it does not synchronise them.
     __device__ __forceinline__ void poll(uint32_t tile, uint32_t parity) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        const uint32_t whole = tile / GROUP;
+        const uint32_t whole = tile / TILE_BATCH;
         S *last_sum = last_sums + parity;
-        for (uint32_t group = groups + warp; group * GROUP < tile; group += WARPS) {
-            const S of_group = sums.of_group(group, tile);
-            if (lane == 0) *(group < whole ? sums_of_groups + group : last_sum) = of_group;
+        for (uint32_t batch = batches + warp; batch * TILE_BATCH < tile; batch += WARPS) {
+            const S of_batch = sums.of_batch(batch, tile);
+            if (lane == 0) *(batch < whole ? sums_of_batches + batch : last_sum) = of_batch;
         }
     }
     // The prefix of `tile`, unless it is the first. All threads call it, after a barrier that
     // follows `poll`; it does not synchronise them.
     template <class State>
     __device__ __forceinline__ void resolve(uint32_t tile, uint32_t parity, State &before) {
-        const uint32_t whole = tile / GROUP;
+        const uint32_t whole = tile / TILE_BATCH;
         const S *last_sum = last_sums + parity;
-        for (; groups < whole; groups++)
-            of_groups =
-                groups > 0 ? R::combine(of_groups, sums_of_groups[groups]) : sums_of_groups[groups];
-        if (tile % GROUP != 0) {
-            before = R::value(whole > 0 ? R::combine(of_groups, *last_sum) : *last_sum);
+        for (; batches < whole; batches++)
+            of_batches = batches > 0 ? R::combine(of_batches, sums_of_batches[batches])
+                                     : sums_of_batches[batches];
+        if (tile % TILE_BATCH != 0) {
+            before = R::value(whole > 0 ? R::combine(of_batches, *last_sum) : *last_sum);
         } else if (tile > 0) {
-            before = R::value(of_groups);
+            before = R::value(of_batches);
         }
     }
 };
@@ -94,19 +95,19 @@ __launch_bounds__(P::THREADS,
     typedef typename Scan::S S;
     constexpr int THREADS = P::THREADS, WARPS = Scan::WARPS;
     typedef WaveBuffers<E, F, O, P> Staged;
-    typedef TempStorage<S, 2 * WARPS + MOST_GROUPS + 2> Shared;
+    typedef TempStorage<S, 2 * WARPS + MOST_BATCHES + 2> Shared;
     SHARED_DYNAMIC(uint4, dynamic);
-    SHARED(Shared, room, [1]);
+    SHARED(Shared, storage, [1]);
     SHARED(uint32_t, claimed, [WAVE_TILES_PER_BLOCK]);
     // The place of the first segment head of each tile; by the last bit of the tile's number, that
     // of each warp.
     SHARED(int, first_head, [WAVE_TILES_PER_BLOCK]);
     SHARED(int, heads_of_warps, [2][WARPS]);
     SHARED(bool, is_last, [1]);
-    S *sums_of_warps = room[0].states();
+    S *sums_of_warps = storage[0].states();
     const uint32_t tiles = params.tiles, parts = (tiles + gridDim.x - 1) / gridDim.x;
     GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
-    const Scan scan(params, sums_of_warps, heads_of_warps[0]);
+    const Scan steps(params, sums_of_warps, heads_of_warps[0]);
     WavePrefix<R, S, WARPS> prefix(params.scratch, sums_of_warps + 2 * WARPS);
     const auto staged_of = [&](uint32_t part) {
         return Staged{reinterpret_cast<unsigned char *>(dynamic) + part * Staged::ALL};
@@ -121,13 +122,13 @@ __launch_bounds__(P::THREADS,
     // Tiles that do not exist are the last ones.
 #pragma unroll 1
     for (uint32_t part = 0; part < parts; part++) {
-        if (claimed[part] < tiles) scan.start_loading(staged_of(part), claimed[part], 0);
+        if (claimed[part] < tiles) steps.start_loading(staged_of(part), claimed[part], 0);
         end_batch_of_copies();
     }
 
     // Key before the tile's first value; valid in thread 0, loaded one tile ahead.
     typename Scan::Key key_before, next_key_before;
-    if (claimed[0] < tiles) scan.load_key_before(claimed[0], next_key_before);
+    if (claimed[0] < tiles) steps.load_key_before(claimed[0], next_key_before);
 #pragma unroll 1
     for (uint32_t part = 0; part < parts; part++) {
         const uint32_t tile = claimed[part], parity = part % 2;
@@ -135,18 +136,20 @@ __launch_bounds__(P::THREADS,
         const Staged staged = staged_of(part);
         key_before = next_key_before;
         if (part + 1 < parts && claimed[part + 1] < tiles)
-            scan.load_key_before(claimed[part + 1], next_key_before);
+            steps.load_key_before(claimed[part + 1], next_key_before);
         wait_for_copies_but(int(parts - 1 - part));
         __syncthreads();
-        typename Scan::Own own;
-        scan.scan(own, staged, tile, 0, parity, key_before);
+        typename Scan::ThreadValues thread_values;
+        steps.scan_warps(thread_values, staged, tile, 0, parity, key_before);
         __syncthreads();
         if (threadIdx.x / 32 == 0)
-            scan.publish_aggregate(prefix.sums.of_tiles + tile, parity, first_head + part);
-        scan.put(own, staged.states(0), parity);
+            steps.publish_aggregate(prefix.sums.of_tiles + tile, parity, first_head + part);
+        steps.scan_block(thread_values, staged.states(0), parity);
     }
     gpu::trigger_dependents();
 
+    // Each block arrives after its last poll.
+    const bool has_arrived = true;
     uint32_t place = 0;
 #pragma unroll 1
     for (uint32_t part = 0; part < parts; part++) {
@@ -157,9 +160,10 @@ __launch_bounds__(P::THREADS,
         if (tile >= tiles) continue;
         typename O::State before;
         prefix.resolve(tile, part % 2, before);
-        scan.store(staged_of(part).states(0), before, tile, first_head + part);
+        steps.store(staged_of(part).states(0), before, tile, first_head + part);
     }
-    reset_by_last_block<THREADS, false>(counters, prefix.sums, tiles, true, place, is_last);
+    reset_by_last_block<THREADS, HAS_NO_CLAIMS>(counters, prefix.sums, tiles, has_arrived, place,
+                                                is_last);
 }
 
 } // namespace gpu::algos::scan

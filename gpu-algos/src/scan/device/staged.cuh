@@ -25,17 +25,17 @@ template <class E, class F, class S, class P, int STAGES, int LOADING> struct St
     }
     static constexpr int ALL = Layout::template start<(LEAVES > 0 ? LEAVES : 1)>();
 
-    unsigned char *room;
+    unsigned char *storage;
     // The states of the block's tile `number`.
     __device__ __forceinline__ Tile<S> states(int number) const {
-        return {reinterpret_cast<S *>(room + number % STAGES * bytes<0>())};
+        return {reinterpret_cast<S *>(storage + number % STAGES * bytes<0>())};
     }
     // Its values of leaf K.
     template <int K>
     __device__ __forceinline__ Tile<typename Stored<Leaf<K>>::type> leaf(int number) const {
         const int at =
             Layout::template start<K>() + number % (K == 0 ? STAGES : LOADING) * bytes<K>();
-        return {reinterpret_cast<typename Stored<Leaf<K>>::type *>(room + at)};
+        return {reinterpret_cast<typename Stored<Leaf<K>>::type *>(storage + at)};
     }
 
     // Starts the copies of a vector of a tile, for leaf K and all later ones. Its first value is
@@ -124,9 +124,9 @@ struct Neighbours {
     // the place in the tile of the warp's first segment head, or TILE. All lanes of a warp call it.
     template <class R, int TILE, class StageBuffers, class Key> __device__ __forceinline__
     typename R::State
-    scan(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &nothing,
-         const StageBuffers &staged, int number, int64_t first, int64_t count, bool is_whole,
-         const Key &key_before, int &head) {
+    scan_warp(const typename A::Params &params, const Offsets<A::LEAF_COUNT + 1> &nothing,
+              const StageBuffers &staged, int number, int64_t first, int64_t count, bool is_whole,
+              const Key &key_before, int &head) {
         const int pack = int(threadIdx.x) * VECTORS_PER_THREAD, lane = threadIdx.x % 32;
         const int64_t start = first + int64_t(threadIdx.x) * VALUES;
         heads = begun = 0;
@@ -208,8 +208,8 @@ struct Neighbours {
     // Combines the warps before, then the lanes, both only as far as the segment goes, and puts the
     // states into the tile's buffer.
     template <class R, int WARPS> __device__ __forceinline__ void
-    put(const StagedTile<State, VECTOR_SIZE, VECTORS_PER_THREAD> &states,
-        const typename R::State *sums_of_warps) {
+    scan_block(const StagedTile<State, VECTOR_SIZE, VECTORS_PER_THREAD> &states,
+               const typename R::State *sums_of_warps) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         const typename R::State of_warps = combine_first<R, WARPS>(sums_of_warps, warp);
         const bool has_base = warp > 0 || lane > 0;
@@ -251,7 +251,8 @@ write_joined(const typename A::Params &params, const Pack<typename O::State, VEC
 }
 
 // The steps of a block's scan of tiles in shared memory, for kernels that take them in an order of
-// their own. Two tiles may be between `scan` and `publish_aggregate`: those of either `parity`.
+// their own. Two tiles may be between `scan_warps` and `publish_aggregate`: those of either
+// `parity`.
 template <class E, class F, class M, class O, int MODE, class P> struct StagedScan {
     static constexpr int THREADS = P::THREADS, VECTOR_SIZE = P::VECTOR_SIZE,
                          VECTORS_PER_THREAD = P::VECTORS_PER_THREAD, WARPS = THREADS / 32,
@@ -262,7 +263,7 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
     typedef SegmentedOperator<O, SEGMENTS> R;
     typedef typename R::State S;
     typedef typename O::State State;
-    typedef Neighbours<E, F, A, O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD> Own;
+    typedef Neighbours<E, F, A, O, MODE, VECTOR_SIZE, VECTORS_PER_THREAD> ThreadValues;
     typedef StagedTile<State, VECTOR_SIZE, VECTORS_PER_THREAD> States;
     typedef typename Wide<1, typename F::Leaves>::type Key;
 
@@ -311,26 +312,26 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
     }
     // Scans the tile within each thread and each warp, and puts the sums of warps into shared
     // memory. All THREADS call it when the tile is there; it does not synchronise them.
-    template <class StageBuffers>
-    __device__ __forceinline__ void scan(Own &own, const StageBuffers &staged, uint32_t tile,
-                                         int number, int parity, const Key &key_before) const {
+    template <class StageBuffers> __device__ __forceinline__ void
+    scan_warps(ThreadValues &thread_values, const StageBuffers &staged, uint32_t tile, int number,
+               int parity, const Key &key_before) const {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
         const bool is_whole = start_of(tile) >= 0 && start_of(tile) + TILE <= count;
         int head;
-        const S sum = own.template scan<R, TILE>(params, nothing, staged, number, start_of(tile),
-                                                 count, is_whole, key_before, head);
+        const S sum = thread_values.template scan_warp<R, TILE>(
+            params, nothing, staged, number, start_of(tile), count, is_whole, key_before, head);
         if (SEGMENTS && lane == 0) heads_of_warps[parity * WARPS + warp] = head;
         if (lane == 31) sums_of_warps[parity * WARPS + warp] = sum;
     }
     // Combines the sums of warps, and publishes them as the tile's aggregate. With SEGMENTS it
     // finds the place of the tile's first head too. One whole warp calls it, after a barrier that
-    // follows `scan`.
+    // follows `scan_warps`.
     __device__ __forceinline__ void publish_aggregate(Slot<S> *slot, int parity,
                                                       int *first_head) const {
         const int lane = threadIdx.x % 32;
         S sum = sums_of_warps[parity * WARPS + (lane < WARPS ? lane : 0)];
         sum = TilePrefix<R, S>::of_lanes(sum, WARPS);
-        if (lane == 0) slot->put(sum);
+        if (lane == 0) slot->publish(sum);
         if constexpr (SEGMENTS) {
             const int first = first_of_heads<WARPS, TILE>(heads_of_warps + parity * WARPS);
             if (lane == 0) *first_head = first;
@@ -338,12 +339,13 @@ template <class E, class F, class M, class O, int MODE, class P> struct StagedSc
     }
     // Scans the tile over the block, after the same barrier, and puts the states into the tile's
     // buffer. All THREADS call it; it does not synchronise them.
-    __device__ __forceinline__ void put(Own &own, const States &states, int parity) const {
-        own.template put<R, WARPS>(states, sums_of_warps + parity * WARPS);
+    __device__ __forceinline__ void scan_block(ThreadValues &thread_values, const States &states,
+                                               int parity) const {
+        thread_values.template scan_block<R, WARPS>(states, sums_of_warps + parity * WARPS);
     }
     // Combines the tile's prefix `before` with its states up to the first segment head, and stores
-    // the results of the epilogue. All THREADS call it, after a barrier that follows `put`; it does
-    // not synchronise them.
+    // the results of the epilogue. All THREADS call it, after a barrier that follows `scan_block`;
+    // it does not synchronise them.
     __device__ __forceinline__ void store(const States &states, const State &before, uint32_t tile,
                                           const int *first_head) const {
         const int end = tile == 0 ? 0 : SEGMENTS ? *first_head : TILE;

@@ -29,7 +29,7 @@ template <int N> __device__ __forceinline__ int next_of(int place) {
 
 // The prefix of a block's tiles, for a warp that goes on from tile to tile.
 template <int MODE, int TILE> struct WarpPrefix {
-    // There are little more than four groups of slots between a block's tiles on an H200.
+    // There are little more than four batches of slots between a block's tiles on an H200.
     static constexpr int AT_ONCE = 5;
     Seen seen = {0, -1};
     uint32_t polled = 0;
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(P::THREADS + 32, 1)
     // Blocks claim in rounds, so that the first tiles of all blocks come before their second ones.
 #pragma unroll 1
     for (int number = 0; number < LOADING; number++) {
-        const uint32_t tile = claim_tile<THREADS>(counters, claimed + number, false);
+        const uint32_t tile = claim_tile<THREADS>(counters, claimed + number);
         if (number < LOADING - 1) steps.start_loading(tile, number);
     }
 
@@ -100,23 +100,23 @@ __global__ void __launch_bounds__(P::THREADS + 32, 1)
 
         if (!is_worker) {
             steps.clear_counts(next_of<STAGES>(coming));
-            uint32_t ticket = 0;
-            if (lane == 0) ticket = atomicAdd(&counters->next_tile, 1u);
+            uint32_t claim = 0;
+            if (lane == 0) claim = atomicAdd(&counters->next_tile, 1u);
             if ((MODE & REJECTED) != 0 && number == -1) counting.wait(params, selected_of_all);
             const uint32_t next = number + 1 >= 0 ? claimed[uint32_t(number + 1) % CLAIMED] : tiles;
             if (next < tiles)
                 prefix.resolve(of_tiles, next, steps.peel, before_tile + ((number + 1) & 1));
-            if (lane == 0) claimed[uint32_t(number + STAGES) % CLAIMED] = ticket;
+            if (lane == 0) claimed[uint32_t(number + STAGES) % CLAIMED] = claim;
             continue;
         }
 
         if (coming_tile < tiles) {
-            typename Steps::Own own;
-            steps.load(own, coming_tile, coming);
+            typename Steps::Rows rows;
+            steps.load(rows, coming_tile, coming);
             // All lanes have read the values that are overwritten now.
             __syncwarp();
-            const uint32_t of_warp = steps.put(own, coming);
-            if (lane == 0) steps.publish(own, of_warp, coming, of_tiles + coming_tile);
+            const uint32_t of_warp = steps.put(rows, coming);
+            if (lane == 0) steps.publish(rows, of_warp, coming, of_tiles + coming_tile);
             __syncwarp();
         }
         if (number >= 0)
@@ -124,7 +124,8 @@ __global__ void __launch_bounds__(P::THREADS + 32, 1)
     }
     wait_for_copies<0>();
     gpu::trigger_dependents();
-    if (reset_by_last_block<THREADS + 32, true, true>(counters, slots, tiles, false, 0, is_last)) {
+    if (reset_by_last_block<THREADS + 32, RESETS_CLAIMS, ROLLED_LOOP>(counters, slots, tiles,
+                                                                      is_last)) {
         if constexpr ((MODE & REJECTED) != 0) counting.clear();
     }
 }

@@ -312,15 +312,15 @@ template <int MODE, int TILE, int WARPS> struct BlockPrefix {
 template <class E, class F, int MODE, uint64_t SAME, class P>
 __global__ void __launch_bounds__(P::THREADS, (Resident<MODE, P::THREADS>::BLOCKS))
     select_single_pass(const __grid_constant__ TileParams<E, F, Nothing> params) {
-    typedef SelectedTile<E, F, MODE, SAME, P> Own;
-    typedef typename Own::Item Item;
-    typedef TempStorage<uint8_t, Own::ROOM> Stage;
-    constexpr int WARPS = Own::WARPS;
+    typedef SelectedTile<E, F, MODE, SAME, P> ThreadTile;
+    typedef typename ThreadTile::Item Item;
+    typedef TempStorage<uint8_t, ThreadTile::ROOM> Stage;
+    constexpr int WARPS = ThreadTile::WARPS;
     SHARED(Stage, stage, [1]);
     SHARED(uint32_t, of_warps, [WARPS]);
     SHARED(uint32_t, lasts_of_warps, [WARPS]);
     SHARED(Seen, seen_by_warps, [WARPS]);
-    SHARED(uint32_t, ticket, [1]);
+    SHARED(uint32_t, claimed, [1]);
     SHARED(bool, is_last, [1]);
     Item *values = reinterpret_cast<Item *>(stage[0].bytes);
     uint16_t *places = reinterpret_cast<uint16_t *>(stage[0].bytes);
@@ -329,22 +329,23 @@ __global__ void __launch_bounds__(P::THREADS, (Resident<MODE, P::THREADS>::BLOCK
 
     GridCounters *counters = reinterpret_cast<GridCounters *>(params.scratch);
     TilePrefix<Nothing, uint32_t> slots(params.scratch);
-    BlockPrefix<MODE, Own::TILE, WARPS> prefix;
+    BlockPrefix<MODE, ThreadTile::TILE, WARPS> prefix;
     // Rejected values go behind all selected ones, so each tile is claimed twice, first to be
-    // counted. A block that waits for all counts thus waits for tickets before its own.
+    // counted. A block that waits for all counts thus waits for tiles that were claimed before its
+    // own.
     const bool is_twice = (MODE & REJECTED) != 0 && tiles > 1;
     // One tile for each block, as in a scan.
     const bool once = gridDim.x == tiles && !is_twice;
     uint32_t arrived = 0;
 
     if (once && tiles > 1 && threadIdx.x == 0)
-        ticket[0] = gpu::claim_before_dependency(params.scratch, tiles - 1);
+        claimed[0] = gpu::claim_before_dependency(params.scratch, tiles - 1);
     gpu::grid_dependency_wait();
     do {
         uint32_t tile = 0;
         bool is_counted = tiles > 1, is_written = true;
         if (tiles > 1) {
-            tile = claim_tile<0>(counters, ticket, once);
+            tile = claim_tile(counters, claimed, once);
             if (is_twice) {
                 is_counted = tile < tiles;
                 is_written = !is_counted;
@@ -352,44 +353,44 @@ __global__ void __launch_bounds__(P::THREADS, (Resident<MODE, P::THREADS>::BLOCK
             }
             if (tile >= tiles) break;
         }
-        Own own(params, tile, count, step);
-        typename Own::Inputs in;
-        own.load(in, is_written);
-        typename Own::Ranks selected;
-        own.rank_warp(in, selected, of_warps, lasts_of_warps);
+        ThreadTile thread_tile(params, tile, count, step);
+        typename ThreadTile::Inputs in;
+        thread_tile.load(in, is_written);
+        typename ThreadTile::Ranks selected;
+        thread_tile.rank_warp(in, selected, of_warps, lasts_of_warps);
         __syncthreads();
-        const uint32_t aggregate = own.scan_block(of_warps, lasts_of_warps);
-        if (is_counted && threadIdx.x == 0) slots.of_tiles[tile].put(aggregate);
+        const uint32_t aggregate = thread_tile.scan_block(of_warps, lasts_of_warps);
+        if (is_counted && threadIdx.x == 0) slots.of_tiles[tile].publish(aggregate);
         if (!is_written) {
             __syncthreads();
             continue;
         }
 
-        own.put(in, selected, values, places);
+        thread_tile.put(in, selected, values, places);
         prefix.poll(slots.of_tiles, tile, tiles, int64_t(params.peel), is_twice, seen_by_warps);
         gpu::trigger_dependents();
         __syncthreads();
         if (threadIdx.x == 0 && tiles > 1 && once) arrived = arrive(&counters->blocks_done);
         prefix.add(seen_by_warps);
         const int64_t offset = prefix.before_tile.selected;
-        if (tiles == 1) prefix.all = own.of_tile;
+        if (tiles == 1) prefix.all = thread_tile.of_tile;
         if (threadIdx.x == 0 && tile == tiles - 1)
-            *reinterpret_cast<int64_t *>(params.selected) = offset + own.of_tile;
+            *reinterpret_cast<int64_t *>(params.selected) = offset + thread_tile.of_tile;
 
-        if constexpr ((MODE & VALUES) != 0) own.store_values(values, offset, prefix.all);
+        if constexpr ((MODE & VALUES) != 0) thread_tile.store_values(values, offset, prefix.all);
         if constexpr ((MODE & VALUES_AND_INDICES) == VALUES_AND_INDICES) {
             __syncthreads();
-            own.put_places(selected, places);
+            thread_tile.put_places(selected, places);
             __syncthreads();
         }
-        if constexpr ((MODE & INDICES) != 0) own.store_indices(places, offset);
+        if constexpr ((MODE & INDICES) != 0) thread_tile.store_indices(places, offset);
         if constexpr ((MODE & INDICES) != 0 && (MODE & LENGTHS) != 0)
-            own.store_lengths(places, prefix.before_tile, tile == tiles - 1);
+            thread_tile.store_lengths(places, prefix.before_tile, tile == tiles - 1);
         // The next tile overwrites this one.
         __syncthreads();
     } while (!once);
     if (tiles == 1) return;
-    reset_by_last_block<P::THREADS, true>(counters, slots, tiles, once, arrived, is_last);
+    reset_by_last_block<P::THREADS>(counters, slots, tiles, once, arrived, is_last);
 }
 
 } // namespace gpu::algos::select

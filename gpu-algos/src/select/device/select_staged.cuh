@@ -7,7 +7,7 @@
 namespace gpu::algos::select {
 
 // A block's tiles in shared memory, for each warp by itself. Moved values overwrite the
-// first leaf, which has STAGES buffers. Each other leaf has LOADING buffers of its own. Places
+// first leaf, which has STAGES buffers. Each other leaf has LOADING buffers of its rows. Places
 // beside values have STAGES buffers. Each lane of a warp calls a method; none synchronises.
 template <class E, class F, int MODE, uint64_t SAME, class P> struct StageBuffers {
     typedef StageLayout<StageBuffers, P::AHEAD + P::LOADING, P::LOADING> Layout;
@@ -20,7 +20,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StageBuffer
     // 32 bytes: copies whose halves of one go to several read it twice.
     static constexpr int PAD = (MODE & KEYS) != 0 ? 32 : 0;
     static constexpr bool BESIDE = (MODE & VALUES_AND_INDICES) == VALUES_AND_INDICES;
-    // Bytes of a value; 0 if the leaf has no buffer of its own.
+    // Bytes of a value; 0 if the leaf has no buffer of its rows.
     template <int K> static constexpr int value_bytes() {
         if constexpr (K >= LEAVES) {
             return 0;
@@ -196,7 +196,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     typedef typename S::Item Item;
     static constexpr int WARPS = S::WARPS, ROWS = S::ROWS, OF_WARP = 32 * ROWS,
                          TILE = WARPS * OF_WARP;
-    typedef WarpRows<Item, ROWS> Own;
+    typedef WarpRows<Item, ROWS> Rows;
     typedef typename Wide<ROWS, typename E::Leaves>::type WideE;
     typedef typename Wide<ROWS, typename F::Leaves>::type WideF;
     // The upper bits of `arrived` hold the number of warps that have counted.
@@ -247,7 +247,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     }
 
     // Reads the warp's rows of a tile, and votes on each row. It does not synchronise.
-    __device__ __forceinline__ void load(Own &own, uint32_t tile, int stage) const {
+    __device__ __forceinline__ void load(Rows &rows, uint32_t tile, int stage) const {
         const int64_t start = start_of(tile);
         WideE of_e;
         WideF of_f;
@@ -257,13 +257,13 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
         const auto heads = values_of<F, ROWS>(params.scalars.at + A::F_SCALARS,
                                               params.extra.at + A::F_EXTRA, of_f);
         if constexpr ((MODE & KEYS) != 0) {
-            vote_on_keys(own, heads, stage, start);
+            vote_on_keys(rows, heads, stage, start);
         } else {
 #pragma unroll
             for (int u = 0; u < ROWS; u++)
-                own.votes[u] = __ballot_sync(0xffffffffu, bool(heads.lane[u]));
+                rows.votes[u] = __ballot_sync(0xffffffffu, bool(heads.lane[u]));
         }
-        cut(own, start);
+        cut(rows, start);
         if constexpr ((MODE & VALUES) != 0) {
             const auto moved = [&] {
                 if constexpr ((MODE & KEYS) != 0) {
@@ -274,12 +274,12 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
                 }
             }();
 #pragma unroll
-            for (int u = 0; u < ROWS; u++) own.values.lane[u] = Item(moved.lane[u]);
+            for (int u = 0; u < ROWS; u++) rows.values.lane[u] = Item(moved.lane[u]);
         }
     }
     // Votes whether each key differs from the one before it. It does not synchronise.
     template <class Keys> __device__ __forceinline__ void
-    vote_on_keys(Own &own, const Keys &keys, int stage, int64_t start) const {
+    vote_on_keys(Rows &rows, const Keys &keys, int stage, int64_t start) const {
         typename Wide<1, typename F::Leaves>::type of_before;
         buffers.template read<F, A, A::F_LEAVES, 1>(params, stage, -1, start - 1, of_before);
         auto earlier = values_of<F, 1>(params.scalars.at + A::F_SCALARS,
@@ -291,24 +291,24 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
             // next row.
             const auto neighbour = shuffled(keys.lane[u], (lane + 31) % 32);
             if (lane > 0) earlier = neighbour;
-            own.votes[u] = __ballot_sync(0xffffffffu, keys.lane[u] != earlier);
+            rows.votes[u] = __ballot_sync(0xffffffffu, keys.lane[u] != earlier);
             earlier = neighbour;
         }
     }
     // Takes back votes for values that do not exist. The first key of all is selected. It does not
     // synchronise.
-    __device__ __forceinline__ void cut(Own &own, int64_t start) const {
-        own.first = 0;
-        own.end = OF_WARP;
+    __device__ __forceinline__ void cut(Rows &rows, int64_t start) const {
+        rows.first = 0;
+        rows.end = OF_WARP;
         if (start <= 0 || start + OF_WARP > count) {
-            own.first = first_of(start);
-            own.end = end_of(start);
+            rows.first = first_of(start);
+            rows.end = end_of(start);
 #pragma unroll
             for (int u = 0; u < ROWS; u++) {
                 if ((MODE & KEYS) != 0 && u * 32 <= -start && u * 32 + 32 > -start)
-                    own.votes[u] |= 1u << uint32_t(-start) % 32;
-                own.votes[u] &= __ballot_sync(0xffffffffu, u * 32 + lane >= own.first &&
-                                                               u * 32 + lane < own.end);
+                    rows.votes[u] |= 1u << uint32_t(-start) % 32;
+                rows.votes[u] &= __ballot_sync(0xffffffffu, u * 32 + lane >= rows.first &&
+                                                                u * 32 + lane < rows.end);
             }
         }
     }
@@ -316,29 +316,29 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     // Makes the warp's selected values and their places contiguous where its values were; with
     // REJECTED the others behind them. Returns the number of selected values. The caller
     // synchronises the warp before it and after it.
-    __device__ __forceinline__ uint32_t put(const Own &own, int stage) const {
+    __device__ __forceinline__ uint32_t put(const Rows &rows, int stage) const {
         const uint32_t lane_bit = 1u << lane;
         uint32_t of_warp = 0;
         if constexpr ((MODE & REJECTED) != 0) {
 #pragma unroll
-            for (int u = 0; u < ROWS; u++) of_warp += uint32_t(__popc(own.votes[u]));
+            for (int u = 0; u < ROWS; u++) of_warp += uint32_t(__popc(rows.votes[u]));
         }
         Item *to = buffers.selected(stage);
         uint16_t *places = buffers.places(stage);
         uint32_t before = 0;
 #pragma unroll
         for (int u = 0; u < ROWS; u++) {
-            const uint32_t at = before + uint32_t(__popc(own.votes[u] & (lane_bit - 1)));
-            if ((own.votes[u] & lane_bit) != 0) {
-                if constexpr ((MODE & VALUES) != 0) to[at] = own.values.lane[u];
+            const uint32_t at = before + uint32_t(__popc(rows.votes[u] & (lane_bit - 1)));
+            if ((rows.votes[u] & lane_bit) != 0) {
+                if constexpr ((MODE & VALUES) != 0) to[at] = rows.values.lane[u];
                 if constexpr ((MODE & INDICES) != 0)
                     places[at] = uint16_t(warp * OF_WARP + u * 32 + lane);
             } else if constexpr ((MODE & REJECTED) != 0) {
                 const int place = u * 32 + lane;
-                if (place >= own.first && place < own.end)
-                    to[of_warp + uint32_t(place - own.first) - at] = own.values.lane[u];
+                if (place >= rows.first && place < rows.end)
+                    to[of_warp + uint32_t(place - rows.first) - at] = rows.values.lane[u];
             }
-            before += uint32_t(__popc(own.votes[u]));
+            before += uint32_t(__popc(rows.votes[u]));
         }
         return before;
     }
@@ -351,15 +351,15 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
     // Adds the warp's number of selected values to the tile's. The last warp to do so publishes the
     // tile's aggregate in `slot`. Lane 0 alone calls it; it fences shared memory and has no
     // barrier.
-    __device__ __forceinline__ void publish(const Own &own, uint32_t of_warp, int stage,
+    __device__ __forceinline__ void publish(const Rows &rows, uint32_t of_warp, int stage,
                                             Slot<uint32_t> *slot) const {
         counts.of_warps[stage][warp] = of_warp;
         uint32_t last = 0;
         if constexpr ((MODE & LENGTHS) != 0) {
 #pragma unroll
             for (int u = 0; u < ROWS; u++)
-                last = own.votes[u] != 0
-                           ? uint32_t(warp * OF_WARP + u * 32 + 32 - __clz(int(own.votes[u])))
+                last = rows.votes[u] != 0
+                           ? uint32_t(warp * OF_WARP + u * 32 + 32 - __clz(int(rows.votes[u])))
                            : last;
             counts.lasts_of_warps[stage][warp] = last;
             atomicMax(&counts.last_of_tile[stage], last);
@@ -371,7 +371,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StagedSelec
                 __threadfence_block();
                 last = *static_cast<volatile uint32_t *>(&counts.last_of_tile[stage]);
             }
-            slot->put(
+            slot->publish(
                 aggregate_of<MODE>(earlier % WARP_COUNTED + of_warp, last > 0 ? last - 1 : 0));
         }
     }

@@ -39,7 +39,9 @@ struct Seen {
 };
 
 // Adds up the aggregates of the tiles with the numbers `first` to before `end`, at most AT_ONCE for
-// each lane. All lanes of a warp call it. There is at least one tile.
+// each lane. All lanes of a warp call it. There is at least one tile. Counts are added in any
+// order, by one instruction for a warp, where TilePrefix::resolve combines states in order by
+// shuffles.
 template <int MODE, int TILE, int AT_ONCE>
 __device__ __forceinline__ Seen poll_tiles(Slot<uint32_t> *of_tiles, uint32_t first, uint32_t end,
                                            int64_t peel) {
