@@ -147,6 +147,25 @@ __device__ inline uint32_t arrive(uint32_t *counter) {
 #endif
 }
 
+// Arrives at a counter that is 0 before a launch. `is_last` tells whether this is the last of
+// `count` arrivals: the caller then sees the earlier writes of all that arrived, and the counter is
+// 0 again. One thread of a block calls it, once in a launch. No block waits for another, so that
+// they need not be resident at once (the pattern of CUDA's sample threadFenceReduction):
+//
+//   SHARED(bool, is_last, [1]);
+//   if (threadIdx.x == 0) {
+//       sums[blockIdx.x] = sum;
+//       gpu::arrive(counter, gridDim.x, is_last[0]);
+//   }
+//   __syncthreads();
+//   if (is_last[0]) ...                              // all sums are there
+//
+// If other threads of the block wrote too, a barrier stands before the call.
+__device__ inline void arrive(uint32_t *counter, uint32_t count, bool &is_last) {
+    is_last = arrive(counter) == count - 1;
+    if (is_last) *counter = 0;
+}
+
 // Polls words that other blocks write meanwhile; each by itself is old or new.
 template <int COUNT> __device__ inline void poll_words(uint64_t *from, uint64_t (&words)[COUNT]) {
 #if !defined(GPU_EMULATED)

@@ -129,6 +129,7 @@ fn main() -> ExitCode {
         scratch_grows_and_stays,
         cleared_scratch_is_zero,
         numbers_are_drawn_before_the_stream,
+        the_last_block_to_arrive_sees_the_others,
         scratch_of_two_streams_in_two_threads,
         scratch_of_one_stream_in_four_threads,
         scratch_of_a_graph_is_its_own,

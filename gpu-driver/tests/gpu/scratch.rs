@@ -177,6 +177,41 @@ pub fn numbers_are_drawn_before_the_stream(device: &Device) -> Outcome {
     Ok(())
 }
 
+/// In each launch one block is the last to arrive. It sees what all others stored, and the counter is 0 again.
+pub fn the_last_block_to_arrive_sees_the_others(device: &Device) -> Outcome {
+    let text = "#include \"prelude.cuh\"\nstruct Words { unsigned long long word[4]; };\n\
+        extern \"C\" __global__ void total(const __grid_constant__ Words words) {\n\
+            SHARED(bool, is_last, [1]);\n\
+            unsigned long long *stored = (unsigned long long *)words.word[1], sum = 0;\n\
+            if (threadIdx.x == 0) {\n\
+                stored[blockIdx.x] = blockIdx.x + words.word[3];\n\
+                gpu::arrive((unsigned *)words.word[0], gridDim.x, is_last[0]);\n\
+            }\n\
+            __syncthreads();\n\
+            if (!is_last[0] || threadIdx.x > 0) return;\n\
+            for (unsigned k = 0; k < gridDim.x; k++) sum += __ldcg(stored + k);\n\
+            atomicAdd((unsigned long long *)words.word[2] + words.word[3], sum);\n}\n";
+    let kernel = device.generated_kernel(&SPACE, &[SPACE.word(), 201], || {
+        Ok(Program::new("total.cu", text).name_expression("total"))
+    })?;
+    let stream = Stream::new(device)?;
+    let grids = [7u32, 1, 300, 64, 2];
+    let counter = DeviceVec::<u32>::zeros(&stream, 1)?;
+    let stored = DeviceVec::<u64>::zeros(&stream, 300)?;
+    let totals = DeviceVec::<u64>::zeros(&stream, grids.len())?;
+    for (launch, &grid) in (0u64..).zip(&grids) {
+        let config = LaunchConfig { grid: grid.into(), block: 32.into(), shared_bytes: 0 };
+        let words = [counter.as_raw(), stored.as_raw(), totals.as_raw(), launch];
+        // SAFETY: four words; `stored` has a value for each block, `totals` one for each launch, and all is of `stream`.
+        unsafe { kernel.launch(config, &words, &[counter.home()], &stream)? };
+    }
+    let want: Vec<u64> =
+        (0u64..).zip(&grids).map(|(launch, &grid)| (0..u64::from(grid)).map(|block| block + launch).sum()).collect();
+    ensure_eq!(totals.to_vec()?, want);
+    ensure_eq!(counter.to_vec()?, [0]);
+    Ok(())
+}
+
 /// Memory that is zero is so up to its end, when it has grown and in a graph too, and is not that which may hold anything.
 pub fn cleared_scratch_is_zero(device: &Device) -> Outcome {
     let stream = Stream::new(device)?;

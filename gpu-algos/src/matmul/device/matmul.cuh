@@ -96,15 +96,12 @@ template <class T, class Tile> using CopyingUnit =
     typename UnitOf<Tile::UNIT == TENSOR_CORES, T, Tile::BLOCK_N, Tile::THREAD_M,
                     Tile::THREAD_N>::Unit;
 
-// By all threads of a block that shares its tile with others, after its sums were left. Returns
+// By all threads of a block that shares its tile with others, after its sums were stored. Returns
 // whether it is the last of the tile to arrive. It then sees the sums of all.
 template <class Meet> __device__ __forceinline__ bool
 is_last_block(uint32_t *counter, uint32_t splits, bool &is_last, const Meet &meet) {
     meet(0);
-    if (threadIdx.x == 0) {
-        is_last = arrive(counter) == splits - 1;
-        if (is_last) *counter = 0;
-    }
+    if (threadIdx.x == 0) arrive(counter, splits, is_last);
     meet(1);
     return is_last;
 }

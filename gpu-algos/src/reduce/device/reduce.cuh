@@ -54,8 +54,7 @@ __device__ __forceinline__ bool is_last_block(uint64_t scratch, uint64_t group, 
     __syncthreads();
     if (threadIdx.x == 0) {
         uint32_t *counter = reinterpret_cast<uint32_t *>(scratch) + group;
-        shared = arrive(counter) == blocks - 1;
-        if (shared) *counter = 0;
+        arrive(counter, blocks, shared);
     }
     __syncthreads();
     return shared;

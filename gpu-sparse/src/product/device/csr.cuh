@@ -38,7 +38,8 @@ template <class T> __device__ BlockHead load_head(const Csr<T> &a, uint64_t bloc
 //
 // A block's products go to shared memory, entry by entry, so that reads are contiguous for rows of
 // any length. Then each row is added by an equal number of threads, up to a warp. Products are
-// rounded to f64; a row's are added in steps of its threads, then by halves.
+// rounded to f64; a row's are added in steps of its threads, then by halves. `reduce_lanes` of
+// gpu-algos adds neighbours, which gives other bits.
 //
 // Source: the stream kernel of Greathouse and Daga, "Efficient sparse matrix-vector multiplication
 // on GPUs using the CSR storage format", SC 2014, doi 10.1109/SC.2014.68.

@@ -1,4 +1,8 @@
 // Sums over a block and over a grid, in orders that depend on their sizes alone.
+//
+// The bits of every solve follow these orders: lanes are added by halves of a warp, and the warps
+// from first to last. gpu-algos' block/reduce.cuh combines neighbours, since its operators need not
+// commute.
 #pragma once
 
 namespace gpu_sparse {
@@ -22,17 +26,12 @@ template <int THREADS> __device__ double block_sum(double value) {
     return total;
 }
 
-// Whether this block is the last of gridDim.x to arrive. It can then read all that thread 0 of each
-// block wrote before. Every thread of every block must call it, once per launch. `arrived` is 0
-// before the launch and again after it.
-//
-// The pattern of CUDA's sample threadFenceReduction: no block waits for another.
-__device__ inline bool last_block(uint32_t *arrived) {
+// Whether this block is the last of gridDim.x to arrive, by `gpu::arrive`. It can then
+// read all that thread 0 of each block wrote before. Every thread of every block must call it, once
+// per launch. `arrived` is 0 before the launch and again after it.
+__device__ inline bool is_last_block(uint32_t *arrived) {
     SHARED(bool, is_last, [1]);
-    if (threadIdx.x == 0) {
-        is_last[0] = gpu::arrive(arrived) == gridDim.x - 1;
-        if (is_last[0]) *arrived = 0;
-    }
+    if (threadIdx.x == 0) gpu::arrive(arrived, gridDim.x, is_last[0]);
     __syncthreads();
     return is_last[0];
 }
@@ -45,9 +44,9 @@ template <int THREADS> __device__ double sum_partials(const double *partials, ui
     return block_sum<THREADS>(sum);
 }
 
-// Leaves this block's sum of the value number k in `partials`, which has gridDim.x elements for
+// Stores this block's sum of the value number k in `partials`, which has gridDim.x elements for
 // each k.
-template <int THREADS> __device__ void leave_sum(double value, double *partials, int k = 0) {
+template <int THREADS> __device__ void store_sum(double value, double *partials, int k = 0) {
     double mine = block_sum<THREADS>(value);
     if (threadIdx.x == 0) partials[uint64_t(k) * gridDim.x + blockIdx.x] = mine;
 }

@@ -39,9 +39,9 @@ struct Scalars {
 };
 
 struct SolverState {
-    Scalars start;           // of an iteration: left by its last pass, read by its first two
-    Scalars step;            // with alpha and step: left by the second pass, read by those after it
-    double total;            // a sum that is for the host alone
+    Scalars start; // of an iteration: stored by its last pass, read by its first two
+    Scalars step;  // with alpha and step: stored by the second pass, read by those after it
+    double total;  // a sum that is for the host alone
     double history[HISTORY]; // r . r after iteration i, at i % HISTORY
 };
 static_assert(sizeof(SolverState) == 216 + 8 * HISTORY, "as the host passes it");

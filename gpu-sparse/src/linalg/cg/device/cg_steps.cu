@@ -73,13 +73,13 @@ template <int THREADS, int BATCH, class Load> __device__ auto elements(uint64_t 
 // The end of a pass that makes one sum for the host.
 template <int THREADS>
 __device__ void finish_total(double sum, SolverState *state, double *partials, uint32_t *arrived) {
-    leave_sum<THREADS>(sum, partials);
-    if (!last_block(arrived)) return;
+    store_sum<THREADS>(sum, partials);
+    if (!is_last_block(arrived)) return;
     double total = sum_partials<THREADS>(partials, gridDim.x);
     if (threadIdx.x == 0) state->total = total;
 }
 
-// The start of the second pass: decides the step, from the sums that the first pass has left.
+// The start of the second pass: decides the step, from the sums that the first pass has stored.
 // Returns false when the solve has stopped.
 template <class T, int THREADS> __device__ bool
 take_step(SolverState *state, const double *curvature_sums, uint64_t count, T &alpha) {
@@ -129,7 +129,7 @@ __device__ Direction<T> next_direction(SolverState *state, const double *residua
 
 } // namespace
 
-// The second pass: decides the step from p . q, computes r -= alpha q, and leaves r . r. 3n.
+// The second pass: decides the step from p . q, computes r -= alpha q, and stores r . r. 3n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
     update_residual(const T *q, T *r, SolverState *state, const double *curvature_sums,
                     uint64_t count, double *partials, uint64_t n) {
@@ -143,10 +143,10 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
         r[i] = updated;
         square = fma(double(updated), double(updated), square);
     });
-    leave_sum<THREADS>(square, partials);
+    store_sum<THREADS>(square, partials);
 }
 
-// The second pass with z = D r, D diagonal, which is not stored: leaves r . r, then r . D r. 4n.
+// The second pass with z = D r, D diagonal, which is not stored: stores r . r, then r . D r. 4n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
     update_residual_diagonal(const T *q, const T *diagonal, T *r, SolverState *state,
                              const double *curvature_sums, uint64_t count, double *partials,
@@ -163,8 +163,8 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
         square = fma(double(updated), double(updated), square);
         rho = fma(double(updated), double(of.c) * double(updated), rho);
     });
-    leave_sum<THREADS>(square, partials, 0);
-    leave_sum<THREADS>(rho, partials, 1);
+    store_sum<THREADS>(square, partials, 0);
+    store_sum<THREADS>(rho, partials, 1);
 }
 
 // The last pass: decides the direction from r . r (and r . z, if z is not r), then computes x +=
@@ -211,14 +211,14 @@ template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THR
     state->step.wants_rho = scalars.stop == RUNNING;
 }
 
-// Leaves r . z, for a z that was made elsewhere. 2n.
+// Stores r . z, for a z that was made elsewhere. 2n.
 template <class T, int THREADS, int BATCH> __global__ void __launch_bounds__(THREADS, 4)
     leave_dot(const T *r, const T *z, double *partials, uint64_t n) {
     gpu::grid_dependency_wait();
     double sum = 0;
     auto all = elements<THREADS, BATCH>(n, [=](uint64_t i) { return Two<T>{r[i], z[i]}; });
     all.for_each([&](uint64_t, Two<T> of) { sum = fma(double(of.a), double(of.b), sum); });
-    leave_sum<THREADS>(sum, partials);
+    store_sum<THREADS>(sum, partials);
 }
 
 // state.total = r . z. 2n.

@@ -5,9 +5,9 @@
 //! residual are those of the very iteration that met the limit, whatever the length of a block.
 //!
 //! # A solve
-//! 1. `DeviceEngine::new` compiles the kernels that are not loaded yet, and makes a stream for the solve and a `Workspace` (`workspace.rs`). That
-//!    stream follows the streams of the matrices, and they follow it at the end. `iterate` makes the first direction and writes the scalars, a `SolverState`,
-//!    to device memory.
+//! 1. `DeviceEngine::new` compiles the kernels that are not loaded yet, and makes a stream for the solve and a `Workspace` (`workspace.rs`). The
+//!    matrices are whole before, since their upload waits; their streams follow that of the solve where it ends early. `iterate` makes the first
+//!    direction and writes the scalars, a `SolverState`, to device memory.
 //! 2. `iterate_in_blocks` captures a block: the kernels `curvature` (`cg_products.cu`), `update_residual` and `update_direction` (`cg_steps.cu`),
 //!    and `precondition` if the preconditioner is a matrix. It enqueues two blocks, each followed by a copy of the `SolverState` to pinned memory,
 //!    and reads one while the next runs.
@@ -270,7 +270,7 @@ impl<'s, T: Scalar> DeviceEngine<'s, T> {
             let wanted = self.finish_reading(pending)?.step.wants_rho != 0;
             if let (true, Applied::Host { m, z, r_on_host, z_on_host }) = (wanted, &mut self.preconditioner) {
                 apply_on_host(*m, &self.r, z, r_on_host, z_on_host)?;
-                self.work.leave_rho(&self.r, z)?;
+                self.work.store_rho(&self.r, z)?;
             }
             self.enqueue_direction()?;
             let pending = self.start_reading()?;

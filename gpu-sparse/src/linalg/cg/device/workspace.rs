@@ -12,13 +12,13 @@ use crate::product::device::{PRODUCTS, RowScratch, grid, main_blocks, product_on
 use crate::registry::KERNELS;
 use crate::{DeviceMatrix, Result, Scalar};
 
-/// Places for the sums that a product leaves: of its sweeping blocks, and of each long row.
+/// Places for the sums that a product stores: of its sweeping blocks, and of each long row.
 fn places<T: Scalar>(storage: &Storage<T>) -> usize {
     main_blocks(storage) as usize + storage.long_rows().len()
 }
 
 /// The number of sums that a product stores for the pass after it, and whether it has to gather them in one first.
-fn left_by<T: Scalar>(storage: &Storage<T>) -> (u64, u32) {
+fn stored_by<T: Scalar>(storage: &Storage<T>) -> (u64, u32) {
     /// Most sums that each block of a pass adds up: some 1 us.
     const MOST: usize = 4096;
     let places = places(storage);
@@ -28,7 +28,7 @@ fn left_by<T: Scalar>(storage: &Storage<T>) -> (u64, u32) {
 /// Sums that the blocks of a pass store for the pass after it.
 struct Partials {
     partials: DeviceVec<f64>,
-    /// How many the pass that ran last has left of each sum.
+    /// How many the pass that ran last has stored of each sum.
     count: u64,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Workspace<'a, T: Scalar> {
     curvature: Partials,
     /// Sums that the blocks of the second pass store for the last: `r . r`, and with Jacobi `r . z` behind it.
     residual: Partials,
-    /// Sums that the blocks of a preconditioner leave for the last pass: `r . z`.
+    /// Sums that the blocks of a preconditioner store for the last pass: `r . z`.
     rho: Partials,
     arrived: DeviceVec<u32>,
     rows: RowScratch,
@@ -106,7 +106,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     /// Enqueues captured passes again.
     pub(super) fn replay(&self, passes: &Graph) -> Result<()> {
         // SAFETY: the graph consists of passes of this workspace, over buffers that live as long as the solve and that its stream
-        // orders; the matrices' streams are joined at both ends. One thread runs a solve.
+        // orders; the matrices are whole, and their streams follow where passes may still run (Drop). One thread runs a solve.
         unsafe { Ok(passes.launch(&self.stream)?) }
     }
 
@@ -148,7 +148,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     /// The first pass: `q = A p`, `p . q`.
     pub(super) fn curvature(&mut self, a: &DeviceMatrix<T>, p: &DeviceVec<T>, q: &mut DeviceVec<T>) -> Result<()> {
         self.check_square("curvature", a, [("p", p.len()), ("q", q.len())])?;
-        let (count, gathered) = left_by(a.storage());
+        let (count, gathered) = stored_by(a.storage());
         in_its_format!(a, stored: Raw => {
             let kernel = KERNELS.kernel::<Curvature<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
             let arguments = (
@@ -172,7 +172,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     /// After the second pass: `z = M r`, `r . z`.
     pub(super) fn precondition(&mut self, m: &DeviceMatrix<T>, r: &DeviceVec<T>, z: &mut DeviceVec<T>) -> Result<()> {
         self.check_square("precondition", m, [("r", r.len()), ("z", z.len())])?;
-        let (count, gathered) = left_by(m.storage());
+        let (count, gathered) = stored_by(m.storage());
         in_its_format!(m, stored: Raw => {
             let kernel = KERNELS.kernel::<Precondition<Raw<T>>>(self.stream.device(), &PRODUCTS)?;
             let arguments = (
@@ -188,7 +188,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
                 self.rows.totals.output(),
                 self.rows.arrived.in_out(),
             );
-            // SAFETY: as in `residual`; the second pass has left as many sums as are read.
+            // SAFETY: as in `residual`; the second pass has stored as many sums as are read.
             unsafe { kernel.launch(grid(stored), arguments, &self.stream)? };
         });
         self.rho.count = count;
@@ -208,7 +208,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
             self.residual.partials.output(),
             n as u64,
         );
-        // SAFETY: vectors have n elements; the first pass has left as many sums as are read, and the workspace has room for
+        // SAFETY: vectors have n elements; the first pass has stored as many sums as are read, and the workspace has room for
         // those of this grid.
         unsafe { kernel.launch(VECTORS.blocks(n), arguments, &self.stream)? };
         self.residual.count = VECTORS.blocks(n).into();
@@ -244,7 +244,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         Ok(())
     }
 
-    /// The last pass: `x += step p`, then `p = z + beta p`. With `stored`, `r . z` is the sum that the preconditioner left, else `r . r`.
+    /// The last pass: `x += step p`, then `p = z + beta p`. With `stored`, `r . z` is the sum that the preconditioner stored, else `r . r`.
     pub(super) fn update_direction(
         &mut self,
         z: &DeviceVec<T>,
@@ -306,8 +306,8 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// After the second pass: `r . z` of a `z` that was made elsewhere.
-    pub(super) fn leave_rho(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
-        let n = self.same_length("leave_rho", ("r", r.len()), [("z", z.len())])?;
+    pub(super) fn store_rho(&mut self, r: &DeviceVec<T>, z: &DeviceVec<T>) -> Result<()> {
+        let n = self.same_length("store_rho", ("r", r.len()), [("z", z.len())])?;
         let kernel = KERNELS.kernel::<LeaveDot<T>>(self.stream.device(), &VECTORS)?;
         // SAFETY: as in `update_residual`.
         unsafe {
