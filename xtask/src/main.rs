@@ -170,6 +170,26 @@ fn cargo(arguments: &[&str]) -> process::Command {
     command
 }
 
+/// Files of the folders with one of the extensions, relative to the root, in order.
+pub(crate) fn files_below(root: &Path, folder: &str, extensions: &[&str]) -> Outcome<Vec<String>> {
+    let mut found = Vec::new();
+    let path = root.join(folder);
+    if path.is_file() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    for entry in fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let below = format!("{folder}/{name}");
+        if root.join(&below).is_dir() {
+            found.extend(files_below(root, &below, extensions)?);
+        } else if extensions.iter().any(|extension| name.ends_with(extension)) {
+            found.push(below);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// The text of a file; nothing where there is none.
 fn text_if_there(path: &Path) -> Outcome<Option<String>> {
     match fs::read_to_string(path) {

@@ -4,24 +4,20 @@
 use std::{
     collections::{BTreeSet, HashMap},
     fs,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use regex::Regex;
 
+use crate::files_below;
+
 /// The texts of all Rust files in the tests of the crates, by the files' names.
 fn tests(root: &Path) -> HashMap<String, Vec<String>> {
     let mut texts: HashMap<String, Vec<String>> = HashMap::new();
-    let mut folders: Vec<PathBuf> =
-        ["gpu-array", "gpu-algos", "gpu-random"].iter().map(|name| root.join(name).join("tests")).collect();
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-                texts.entry(name).or_default().push(fs::read_to_string(&path).unwrap());
-            }
+    for name in ["gpu-array", "gpu-algos", "gpu-random"] {
+        for file in files_below(root, &format!("{name}/tests"), &[".rs"]).unwrap() {
+            let name = file.rsplit('/').next().unwrap().to_owned();
+            texts.entry(name).or_default().push(fs::read_to_string(root.join(file)).unwrap());
         }
     }
     texts
@@ -65,17 +61,6 @@ fn pages_from_pycuda_name_tests_that_exist() {
     assert!(!is_known("math.rs: every_function", &tests) && !is_known("no_such_test", &tests));
 }
 
-/// All files below these folders.
-fn files(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() { &mut folders } else { &mut files }.push(path);
-        }
-    }
-    files
-}
-
 const CRATES: [&str; 6] = ["gpu-driver", "gpu-array", "gpu-algos", "gpu-random", "gpu-sparse", "benches"];
 
 #[test]
@@ -87,13 +72,10 @@ fn pages_list_each_kernel_file_with_assembly() {
         list.expect("a list of files").split('`').skip(1).step_by(2).map(str::to_owned).collect();
     // No comments.
     let assembly = Regex::new(r"(?m)^[^/]*\basm( volatile)?\s*\(").unwrap();
-    let holds_it = |path: &&PathBuf| {
-        path.extension().is_some_and(|extension| extension == "cuh" || extension == "cu")
-            && assembly.is_match(&fs::read_to_string(path).unwrap())
-    };
-    let all = files(CRATES.map(|name| root.join(name).join("src")).into());
-    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
-    assert_eq!(listed, all.iter().filter(holds_it).map(name).collect());
+    let kernels = CRATES.map(|name| files_below(root, &format!("{name}/src"), &[".cuh", ".cu"]).unwrap()).concat();
+    let holds_it = |file: &&String| assembly.is_match(&fs::read_to_string(root.join(file)).unwrap());
+    let name = |file: &String| file.rsplit('/').next().unwrap().to_owned();
+    assert_eq!(listed, kernels.iter().filter(holds_it).map(name).collect());
 }
 
 #[test]
@@ -101,22 +83,17 @@ fn pages_of_modules_name_tests_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut count = 0;
     for name in CRATES {
-        let known = files(
-            ["src", "tests"].map(|part| root.join(name).join(part)).into_iter().filter(|part| part.is_dir()).collect(),
-        );
-        for module in known.iter().filter(|path| path.ends_with("mod.rs")) {
-            let text = fs::read_to_string(module).unwrap();
+        let known = ["src", "tests"].map(|part| files_below(root, &format!("{name}/{part}"), &[""]).unwrap()).concat();
+        for module in known.iter().filter(|file| file.ends_with("/mod.rs")) {
+            let text = fs::read_to_string(root.join(module)).unwrap();
             let head: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
             let Some(first) = head.iter().position(|line| line.starts_with("//! Tests:")) else { continue };
             for named in head[first..].join(" ").split('`').skip(1).step_by(2) {
-                let is_there = |path: &PathBuf| {
+                let is_there = |file: &String| {
+                    let path = Path::new(file);
                     path.ends_with(named) || path.parent().is_some_and(|folder| folder.ends_with(named))
                 };
-                assert!(
-                    known.iter().any(is_there) || !named.contains(['.', '/']),
-                    "{}: no test `{named}`",
-                    module.display()
-                );
+                assert!(known.iter().any(is_there) || !named.contains(['.', '/']), "{module}: no test `{named}`");
                 count += 1;
             }
         }

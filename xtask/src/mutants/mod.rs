@@ -7,12 +7,7 @@
 pub(crate) mod kernels;
 mod rust;
 
-use std::{
-    collections::BTreeMap,
-    fmt, fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt, fs, path::PathBuf, time::Duration};
 
 use serde::Serialize;
 
@@ -134,26 +129,6 @@ fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
         items.swap(last, ((word ^ (word >> 31)) % (last as u64 + 1)) as usize);
     }
     items
-}
-
-/// Files of the folders with one of the extensions, relative to the root, in order.
-fn files_below(root: &Path, folder: &str, extensions: &[&str]) -> Outcome<Vec<String>> {
-    let mut found = Vec::new();
-    let path = root.join(folder);
-    if path.is_file() {
-        return Ok(vec![folder.to_owned()]);
-    }
-    for entry in fs::read_dir(&path).map_err(|error| format!("{}: {error}", path.display()))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        let below = format!("{folder}/{name}");
-        if root.join(&below).is_dir() {
-            found.extend(files_below(root, &below, extensions)?);
-        } else if extensions.iter().any(|extension| name.ends_with(extension)) {
-            found.push(below);
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 fn limit(arguments: &Arguments) -> Duration {

@@ -11,8 +11,8 @@ use std::{
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{Arguments, Fate, Mutant, Tried, files_below, limit, shuffled, tell};
-use crate::{Outcome, programs, workspace_root};
+use super::{Arguments, Fate, Mutant, Tried, limit, shuffled, tell};
+use crate::{Outcome, files_below, programs, workspace_root};
 
 /// Functions that hold this are mutated.
 const UNSAFE: &str = "unsafe {";
