@@ -4,7 +4,7 @@
 /// results are those of [`Expr`](gpu_array::expression::Expr)'s methods, which `rustc` compares.
 macro_rules! functions {
     ([$($generics:tt)*] $type:ty, $element:ty, $rank:ty, $place:ty) => {
-        $crate::common::functions::functions! { @unary ([$($generics)*] ($type) ($element) ($rank) ($place))
+        $crate::common::functions::functions! { @each unary ([$($generics)*] ($type) ($element) ($rank) ($place))
             (Numeric, <$element as gpu_array::Numeric>::Real) abs;
             (Number, $element) sign, floor, ceil, round, trunc;
             (Numeric, $element) square, conj;
@@ -14,7 +14,7 @@ macro_rules! functions {
                 recip, sqrt, exp, log, log10, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh;
             (Number, <$element as gpu_array::Number>::Float) exp2, expm1, log2, log1p, cbrt, erf, erfc, log_gamma, gamma;
         }
-        $crate::common::functions::functions! { @binary ([$($generics)*] ($type) ($element) ($rank) ($place))
+        $crate::common::functions::functions! { @each binary ([$($generics)*] ($type) ($element) ($rank) ($place))
             (Number, <$element as gpu_array::Promote<R::Promoted>>::Output) minimum, maximum;
             (Numeric, <$element as gpu_array::Promote<R::Promoted>>::Output) pow;
             (Element, bool) eq, ne;
@@ -52,10 +52,10 @@ macro_rules! functions {
         }
     };
 
-    (@unary $of:tt $($bound_and_value:tt $($name:ident),+;)*) => {
-        $($($crate::common::functions::functions! { @one_unary $of $bound_and_value $name })+)*
+    (@each $operands:ident $of:tt $($bound_and_value:tt $($name:ident),+;)*) => {
+        $($($crate::common::functions::functions! { @$operands $of $bound_and_value $name })+)*
     };
-    (@one_unary ([$($generics:tt)*] ($type:ty) ($element:ty) ($rank:ty) ($place:ty)) ($bound:ident, $value:ty) $name:ident) => {
+    (@unary ([$($generics:tt)*] ($type:ty) ($element:ty) ($rank:ty) ($place:ty)) ($bound:ident, $value:ty) $name:ident) => {
         impl<$($generics)*> $type {
             #[doc = concat!("[`Expr::", stringify!($name), "`](gpu_array::expression::Expr::", stringify!($name), ") of the result.")]
             #[must_use = "it is computed by `eval`"]
@@ -68,10 +68,7 @@ macro_rules! functions {
         }
     };
 
-    (@binary $of:tt $($bound_and_value:tt $($name:ident),+;)*) => {
-        $($($crate::common::functions::functions! { @one_binary $of $bound_and_value $name })+)*
-    };
-    (@one_binary ([$($generics:tt)*] ($type:ty) ($element:ty) ($rank:ty) ($place:ty)) ($bound:ident, $value:ty) $name:ident) => {
+    (@binary ([$($generics:tt)*] ($type:ty) ($element:ty) ($rank:ty) ($place:ty)) ($bound:ident, $value:ty) $name:ident) => {
         impl<$($generics)*> $type {
             #[doc = concat!("[`Expr::", stringify!($name), "`](gpu_array::expression::Expr::", stringify!($name), ") of the result and `other`.")]
             #[must_use = "it is computed by `eval`"]

@@ -15,7 +15,7 @@
 // two combinations for a place, and moves a state by four accesses. Rows of shuffles would take six
 // combinations and five shuffles of each word, but states may be large and combining them
 // expensive. VECTORS_PER_THREAD is odd, so that threads with neighbouring values use different
-// banks. The result before a place is the one that stands before its rows.
+// banks. The result before a place is the one that stands before its own.
 //
 // block/tile_prefix.cuh describes the tiles of the blocks, and the aggregates that they publish.
 //

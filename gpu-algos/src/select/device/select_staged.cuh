@@ -7,7 +7,7 @@
 namespace gpu::algos::select {
 
 // A block's tiles in shared memory, for each warp by itself. Moved values overwrite the
-// first leaf, which has STAGES buffers. Each other leaf has LOADING buffers of its rows. Places
+// first leaf, which has STAGES buffers. Each other leaf has LOADING buffers of its own. Places
 // beside values have STAGES buffers. Each lane of a warp calls a method; none synchronises.
 template <class E, class F, int MODE, uint64_t SAME, class P> struct StageBuffers {
     typedef StageLayout<StageBuffers, P::AHEAD + P::LOADING, P::LOADING> Layout;
@@ -20,7 +20,7 @@ template <class E, class F, int MODE, uint64_t SAME, class P> struct StageBuffer
     // 32 bytes: copies whose halves of one go to several read it twice.
     static constexpr int PAD = (MODE & KEYS) != 0 ? 32 : 0;
     static constexpr bool BESIDE = (MODE & VALUES_AND_INDICES) == VALUES_AND_INDICES;
-    // Bytes of a value; 0 if the leaf has no buffer of its rows.
+    // Bytes of a value; 0 if the leaf has no buffer of its own.
     template <int K> static constexpr int value_bytes() {
         if constexpr (K >= LEAVES) {
             return 0;
