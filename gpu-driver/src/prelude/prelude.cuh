@@ -275,11 +275,12 @@ __device__ inline void warp_multiply_add(double (&c)[4], const double (&a)[2], d
 #else
     const int row = threadIdx.x % 32 / 4 * 4, column = threadIdx.x % 4 * 8;
     for (int k = 0; k < 4; k++) {
-        for (int i = 0; i < 4; i++) {
-            const double left = __shfl_sync(0xffffffffu, a[i / 2], row + k);
-            const double right = __shfl_sync(0xffffffffu, b, column + i % 2 * 4 + k);
-            c[i] = __fma_rn(left, right, c[i]);
+        double left[2], right[2];
+        for (int half = 0; half < 2; half++) {
+            left[half] = __shfl_sync(0xffffffffu, a[half], row + k);
+            right[half] = __shfl_sync(0xffffffffu, b, column + 4 * half + k);
         }
+        for (int i = 0; i < 4; i++) c[i] = __fma_rn(left[i / 2], right[i % 2], c[i]);
     }
 #endif
 }
