@@ -76,9 +76,8 @@ fn main() -> ExitCode {
     let with_numpy = device.clone().map_err(text).and_then(|device| complex_numpy::python().map(|_| device));
     let with_others = exchanging::others(&device).and_then(|()| python.clone());
     let by_failure = tests![no_fallible_function_is_forgotten, a_failed_copy_prints_as_its_text];
-    let kernels = KERNELS
-        .checks()
-        .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile_with_report(arch).map(drop)?)));
+    let kernels =
+        KERNELS.checks().map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.check(arch).map(drop)?)));
     Suite::new()
         .group("device", device.clone(), "GPU_TESTS", on_device)
         .group("device", device.clone(), "GPU_TESTS", views::TESTS)

@@ -42,12 +42,22 @@ impl Budget {
     }
 }
 
+/// The budgets of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+struct Recorded {
+    /// The digest of the kernel's text, headers and options.
+    #[serde(default)]
+    digest: String,
+    #[serde(flatten)]
+    archs: BTreeMap<String, Budget>,
+}
+
 /// The file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Budgets {
     /// The compiler whose code these are.
     nvrtc: String,
-    kernels: BTreeMap<String, BTreeMap<String, Budget>>,
+    kernels: BTreeMap<String, Recorded>,
 }
 
 impl Budgets {
@@ -56,21 +66,35 @@ impl Budgets {
         json_if_there(path)
     }
 
+    /// Whether a kernel's text, headers and options are those of the record. Then its budget is too.
+    pub(super) fn have(&self, kernel: &Kernel) -> bool {
+        self.kernels.get(&kernel.name()).is_some_and(|recorded| recorded.digest == kernel.digest)
+    }
+
+    pub(super) fn are_of(&self, nvrtc: &str) -> bool {
+        self.nvrtc == nvrtc
+    }
+
+    /// Leaves out the budgets of kernels that are no more.
+    pub(super) fn keep(&mut self, kernels: &[Kernel]) {
+        let names: BTreeSet<_> = kernels.iter().map(Kernel::name).collect();
+        self.kernels.retain(|name, _| names.contains(name));
+    }
+
     /// Budgets of as much as these kernels take, and with `others` the budgets of those that were not looked at.
     pub(super) fn of(kernels: &[Kernel], nvrtc: &str, others: Option<Self>) -> Outcome<Self> {
         let mut all = others.unwrap_or_else(|| Self { nvrtc: nvrtc.to_owned(), kernels: BTreeMap::new() });
-        if all.nvrtc != nvrtc {
-            let message =
-                format!("the others are of NVRTC {}, this is {nvrtc}: record all, without a filter", all.nvrtc);
+        if !kernels.is_empty() && !all.are_of(nvrtc) {
+            let message = format!("the others are of NVRTC {}, this is {nvrtc}: record all, with `--all`", all.nvrtc);
             return Err(message.into());
         }
         for kernel in kernels {
-            let mut budgets = BTreeMap::new();
+            let mut archs = BTreeMap::new();
             for (arch, usage) in &kernel.archs {
                 let usage = usage.ok_or_else(|| format!("NVRTC {nvrtc} makes no machine code for {arch}"))?;
-                budgets.insert(arch.clone(), usage.into());
+                archs.insert(arch.clone(), usage.into());
             }
-            all.kernels.insert(kernel.name(), budgets);
+            all.kernels.insert(kernel.name(), Recorded { digest: kernel.digest.clone(), archs });
         }
         Ok(all)
     }
@@ -82,8 +106,8 @@ impl Budgets {
 
     fn to_text(&self) -> Outcome<String> {
         let mut kernels = Vec::new();
-        for (name, archs) in &self.kernels {
-            let mut lines = Vec::new();
+        for (name, Recorded { digest, archs }) in &self.kernels {
+            let mut lines = vec![format!("      \"digest\": {}", serde_json::to_string(digest)?)];
             for (arch, budget) in in_order(archs) {
                 lines.push(format!("      \"{arch}\": {}", serde_json::to_string(budget)?));
             }
@@ -106,7 +130,10 @@ pub(super) struct Findings {
     without_kernel: Vec<String>,
     /// How many take less than their budgets.
     below: usize,
+    /// How many were looked at.
     kernels: usize,
+    /// How many were not compiled, since they are those of the record.
+    unchanged: usize,
     /// Instructions that are those of the record, whatever the kernel was called then; by architecture.
     recorded_code: usize,
     /// Instructions that are not.
@@ -114,20 +141,21 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Budgets that the filter leaves out are not looked at.
-    pub(super) fn of(kernels: &[Kernel], nvrtc: &str, budgets: &Budgets, filter: &str) -> Self {
-        let mut findings = Self { kernels: kernels.len(), ..Self::default() };
-        if budgets.nvrtc != nvrtc {
+    /// Of the kernels whose name contains the filter these were compiled. Budgets that the filter leaves out are not looked at.
+    pub(super) fn of(compiled: &[Kernel], all: &[Kernel], nvrtc: &str, budgets: &Budgets, filter: &str) -> Self {
+        let unchanged = all.len() - compiled.len();
+        let mut findings = Self { kernels: all.len(), unchanged, ..Self::default() };
+        if !compiled.is_empty() && !budgets.are_of(nvrtc) {
             findings.excused = Some(format!("the budgets are of NVRTC {}, this is {nvrtc}", budgets.nvrtc));
         }
         let codes: BTreeSet<(&str, u64)> = budgets
             .kernels
             .values()
-            .flatten()
+            .flat_map(|recorded| &recorded.archs)
             .filter(|(_, budget)| budget.code != 0)
             .map(|(arch, budget)| (arch.as_str(), budget.code))
             .collect();
-        for kernel in kernels {
+        for kernel in compiled {
             for (arch, usage) in &kernel.archs {
                 let is_recorded = usage.is_some_and(|usage| codes.contains(&(arch.as_str(), usage.code)));
                 *if is_recorded { &mut findings.recorded_code } else { &mut findings.new_code } += 1;
@@ -135,7 +163,7 @@ impl Findings {
             let name = kernel.name();
             let of_kernel = budgets.kernels.get(&name);
             for (arch, usage) in in_order(&kernel.archs) {
-                match (usage, of_kernel.and_then(|archs| archs.get(arch))) {
+                match (usage, of_kernel.and_then(|recorded| recorded.archs.get(arch))) {
                     (_, None) => findings.without_budget.push(format!("{name} {arch}")),
                     (None, Some(_)) => findings.exceeded.push(format!("{name} {arch}: no machine code")),
                     (Some(usage), Some(budget)) => {
@@ -146,7 +174,7 @@ impl Findings {
         }
         let gone = budgets.kernels.keys().filter(|name| name.contains(filter));
         findings.without_kernel =
-            gone.filter(|name| kernels.iter().all(|kernel| kernel.name() != **name)).cloned().collect();
+            gone.filter(|name| all.iter().all(|kernel| kernel.name() != **name)).cloned().collect();
         findings
     }
 
@@ -165,7 +193,8 @@ impl Findings {
 
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { exceeded, excused, without_budget, without_kernel, below, kernels, recorded_code, new_code } = self;
+        let Self { exceeded, excused, without_budget, without_kernel, below, .. } = self;
+        let Self { kernels, unchanged, recorded_code, new_code, .. } = self;
         for resource in exceeded {
             writeln!(f, "exceeded: {resource}")?;
         }
@@ -175,7 +204,11 @@ impl fmt::Display for Findings {
         for kernel in without_kernel {
             writeln!(f, "no kernel: there is a budget for {kernel} (`--record` drops it)")?;
         }
-        write!(f, "kernels: {kernels}; excesses: {}; without a budget: {}", exceeded.len(), without_budget.len())?;
+        write!(f, "kernels: {kernels}; unchanged since the record: {unchanged}")?;
+        if unchanged == kernels {
+            return writeln!(f);
+        }
+        write!(f, "; of the others excesses: {}, without a budget: {}", exceeded.len(), without_budget.len())?;
         if *below > 0 {
             write!(f, "; below their budgets, which `--record` tightens: {below}")?;
         }
@@ -190,6 +223,10 @@ impl fmt::Display for Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn found(kernels: &[Kernel], nvrtc: &str, budgets: &Budgets, filter: &str) -> Findings {
+        Findings::of(kernels, kernels, nvrtc, budgets, filter)
+    }
 
     fn kernel(name: &str, registers: u64, spill_store_bytes: u64) -> Kernel {
         let usage = Usage { registers, spill_store_bytes, ..Usage::default() };
@@ -220,12 +257,12 @@ mod tests {
     #[test]
     fn each_excess_is_named_and_fails() {
         let recorded = budgets(&[kernel("f", 10, 4), kernel("g", 10, 4)]);
-        let findings = Findings::of(&[kernel("f", 11, 5), kernel("g", 10, 3)], "13.0", &recorded, "");
+        let findings = found(&[kernel("f", 11, 5), kernel("g", 10, 3)], "13.0", &recorded, "");
         assert!(findings.fails() && findings.exceeded.len() == 4 && findings.below == 2, "{findings}");
         let text = findings.to_string();
         assert!(text.contains("exceeded: c::f sm_80: 11 registers, the budget is 10\n"), "{text}");
         assert!(text.contains("exceeded: c::f sm_100: 5 bytes of registers spilled, the budget is 4\n"), "{text}");
-        let same = Findings::of(&[kernel("f", 10, 4), kernel("g", 10, 4)], "13.0", &recorded, "");
+        let same = found(&[kernel("f", 10, 4), kernel("g", 10, 4)], "13.0", &recorded, "");
         assert!(!same.fails() && same.below == 0, "{same}");
     }
 
@@ -237,18 +274,18 @@ mod tests {
             kernel
         };
         let recorded = budgets(&[of("f", 7), of("g", 8)]);
-        let findings = Findings::of(&[of("renamed", 7), of("g", 9)], "13.0", &recorded, "");
+        let findings = found(&[of("renamed", 7), of("g", 9)], "13.0", &recorded, "");
         assert_eq!((findings.recorded_code, findings.new_code), (2, 2));
         assert!(findings.to_string().contains("machine code as recorded: 2 of 4"), "{findings}");
         // A record of before has no hashes.
         let old = budgets(&[of("f", 0)]);
-        assert_eq!(Findings::of(&[of("f", 0)], "13.0", &old, "").recorded_code, 0);
+        assert_eq!(found(&[of("f", 0)], "13.0", &old, "").recorded_code, 0);
     }
 
     #[test]
     fn another_compiler_s_excess_is_told_and_excused() {
         let recorded = budgets(&[kernel("f", 10, 4)]);
-        let findings = Findings::of(&[kernel("f", 11, 4)], "13.1", &recorded, "");
+        let findings = found(&[kernel("f", 11, 4)], "13.1", &recorded, "");
         assert!(!findings.fails() && findings.exceeded.len() == 2, "{findings}");
         assert!(findings.to_string().contains("of NVRTC 13.0, this is 13.1"), "{findings}");
     }
@@ -256,13 +293,13 @@ mod tests {
     #[test]
     fn kernels_and_budgets_without_each_other_are_named() {
         let recorded = budgets(&[kernel("f", 10, 4)]);
-        let renamed = Findings::of(&[kernel("g", 10, 4)], "13.0", &recorded, "");
+        let renamed = found(&[kernel("g", 10, 4)], "13.0", &recorded, "");
         assert!(renamed.fails() && renamed.without_kernel == ["c::f"], "{renamed}");
         assert!(renamed.to_string().contains("c::g sm_80 (`cargo xtask kernels --record`"), "{renamed}");
-        let gone = Findings::of(&[], "13.0", &recorded, "");
+        let gone = found(&[], "13.0", &recorded, "");
         assert!(!gone.fails() && gone.without_kernel == ["c::f"]);
-        assert!(Findings::of(&[], "13.0", &recorded, "g").without_kernel.is_empty());
-        assert!(Findings::of(&[kernel("f", 1, 1)], "13.0", &Budgets::default(), "").fails());
+        assert!(found(&[], "13.0", &recorded, "g").without_kernel.is_empty());
+        assert!(found(&[kernel("f", 1, 1)], "13.0", &Budgets::default(), "").fails());
     }
 
     #[test]
@@ -270,9 +307,33 @@ mod tests {
         let recorded = budgets(&[kernel("f", 10, 4)]);
         let mut ptx = kernel("f", 10, 4);
         ptx.archs.insert("sm_100".into(), None);
-        let findings = Findings::of(std::slice::from_ref(&ptx), "13.0", &recorded, "");
+        let findings = found(std::slice::from_ref(&ptx), "13.0", &recorded, "");
         assert!(findings.fails() && findings.exceeded == ["c::f sm_100: no machine code"]);
         assert!(Budgets::of(&[ptx], "13.0", None).is_err());
+    }
+
+    #[test]
+    fn unchanged_kernels_are_not_compiled_again() {
+        let of = |name: &str, digest: &str, registers| Kernel { digest: digest.into(), ..kernel(name, registers, 0) };
+        let recorded = budgets(&[of("f", "1", 10), of("g", "2", 10)]);
+        assert!(
+            recorded.have(&of("f", "1", 0)) && !recorded.have(&of("f", "2", 0)) && !recorded.have(&of("h", "1", 0))
+        );
+        let all = [of("f", "1", 0), of("g", "3", 11)];
+        let one = Findings::of(&all[1..], &all, "13.0", &recorded, "");
+        assert!(one.fails() && one.without_kernel.is_empty() && one.exceeded.len() == 2, "{one}");
+        assert!(one.to_string().contains("kernels: 2; unchanged since the record: 1; of the others"), "{one}");
+        // The compiler is not asked where there is nothing to compile.
+        let none = Findings::of(&[], &all[..1], "", &recorded, "f");
+        assert!(!none.fails() && none.excused.is_none(), "{none}");
+        assert_eq!(none.to_string(), "kernels: 1; unchanged since the record: 1\n");
+    }
+
+    #[test]
+    fn kernels_that_are_no_more_are_left_out() {
+        let mut recorded = budgets(&[kernel("f", 10, 4), kernel("g", 10, 4)]);
+        recorded.keep(&[kernel("g", 0, 0), kernel("h", 0, 0)]);
+        assert_eq!(recorded, budgets(&[kernel("g", 10, 4)]));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! `cargo xtask kernels`: the resources that the machine code of each kernel takes, and whether it keeps within the recorded budget.
+//!
+//! A kernel whose text, headers and options are those of the record takes as much as then, so it is not compiled again.
 
 use std::{
     collections::BTreeMap,
+    io::Write,
     path::PathBuf,
     process::{Command, Stdio},
 };
@@ -28,6 +31,9 @@ pub(crate) struct Arguments {
     /// Record the resources that are found as the budgets, in benches/record/kernels.json.
     #[arg(long)]
     record: bool,
+    /// Compile those too that have not changed since the record.
+    #[arg(long)]
+    all: bool,
 }
 
 /// A kernel, as the program `kernels` of `benches` describes it.
@@ -68,18 +74,35 @@ struct Usage {
 
 /// The digest of each kernel, none of which is compiled.
 pub(crate) fn digests() -> Outcome<Digests> {
-    Ok(list("", "")?.into_iter().map(|kernel| (kernel.name(), kernel.digest)).collect())
+    Ok(listed("")?.into_iter().map(|kernel| (kernel.name(), kernel.digest)).collect())
 }
 
-/// All kernels whose name contains the filter, compiled for the architectures where some are given.
-fn list(filter: &str, archs: &str) -> Outcome<Vec<Kernel>> {
-    let program = programs::bin("benches", "kernels")?;
-    let mut command = Command::new(&program.path);
-    if !archs.is_empty() {
-        command.args(["--compile", archs]);
+/// All kernels whose name contains the filter, not compiled.
+fn listed(filter: &str) -> Outcome<Vec<Kernel>> {
+    asked(&["--", filter], "")
+}
+
+/// These kernels, compiled for every architecture.
+fn compiled(kernels: &[Kernel]) -> Outcome<Vec<Kernel>> {
+    match kernels {
+        [] => Ok(Vec::new()),
+        _ => asked(
+            &["--compile", ARCHS, "--named"],
+            &kernels.iter().map(|kernel| kernel.name() + "\n").collect::<String>(),
+        ),
     }
-    let output = command.args(["--", filter]).stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| format!("{}: {error}", program.path.display()))?;
+}
+
+/// The kernels that the program `kernels` tells of.
+fn asked(arguments: &[&str], input: &str) -> Outcome<Vec<Kernel>> {
+    let program = programs::bin("benches", "kernels")?;
+    let failed = |error| format!("{}: {error}", program.path.display());
+    let mut command = Command::new(&program.path);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    // It reads all of them before it writes.
+    child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(input.as_bytes())).map_err(failed)?;
+    let output = child.wait_with_output().map_err(failed)?;
     if !output.status.success() {
         return Err(format!("{}: {}", program.title(), output.status).into());
     }
@@ -93,26 +116,36 @@ fn parse(lines: &str) -> Outcome<Vec<Kernel>> {
 /// Prints the table and compares it with the budgets, or records it.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let filter = arguments.filter.as_deref().unwrap_or_default();
-    let kernels = list(filter, ARCHS)?;
-    let Some(first) = kernels.first() else { return Err(format!("no kernel's name contains `{filter}`").into()) };
-    let Some(nvrtc) = first.nvrtc.clone() else {
-        return if arguments.record {
-            Err("nothing to record without NVRTC".into())
-        } else {
-            println!("kernels: {}, not compiled: their budgets are not checked", kernels.len());
-            Ok(())
-        };
-    };
-    print!("{}", table(&kernels));
+    let all = listed(filter)?;
+    if all.is_empty() {
+        return Err(format!("no kernel's name contains `{filter}`").into());
+    }
     let path = path();
-    let recorded = Budgets::read(&path)?;
+    let mut recorded = Budgets::read(&path)?.unwrap_or_default();
+    let changed: Vec<_> = all.iter().filter(|kernel| arguments.all || !recorded.have(kernel)).cloned().collect();
+    let compiled = compiled(&changed)?;
+    let nvrtc = match compiled.first() {
+        Some(Kernel { nvrtc: None, .. }) if arguments.record => return Err("nothing to record without NVRTC".into()),
+        Some(Kernel { nvrtc: None, .. }) => {
+            println!("kernels: {}, not compiled: their budgets are not checked", compiled.len());
+            return Ok(());
+        }
+        Some(Kernel { nvrtc: Some(nvrtc), .. }) => nvrtc.clone(),
+        None => String::new(),
+    };
+    if !compiled.is_empty() {
+        print!("{}", table(&compiled));
+    }
     if arguments.record {
-        let budgets = Budgets::of(&kernels, &nvrtc, recorded.filter(|_| !filter.is_empty()))?;
-        budgets.write(&path)?;
-        println!("kernels: {}, recorded in {}", kernels.len(), path.display());
+        if filter.is_empty() {
+            recorded.keep(&all);
+        }
+        let others = (compiled.len() < all.len() || !filter.is_empty()).then_some(recorded);
+        Budgets::of(&compiled, &nvrtc, others)?.write(&path)?;
+        println!("kernels: {}, recorded in {}", compiled.len(), path.display());
         return Ok(());
     }
-    let findings = Findings::of(&kernels, &nvrtc, &recorded.unwrap_or_default(), filter);
+    let findings = Findings::of(&compiled, &all, &nvrtc, &recorded, filter);
     print!("{findings}");
     if findings.fails() { Err("kernels do not keep within their budgets".into()) } else { Ok(()) }
 }

@@ -9,9 +9,10 @@ mod code;
 mod ptxas;
 
 use std::{
+    collections::HashSet,
     env,
     error::Error,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -35,6 +36,9 @@ struct Options {
     /// Write the machine code of each there too, for nvdisasm.
     #[arg(long, requires = "compile")]
     out: Option<PathBuf>,
+    /// Only kernels whose `crate::kernel` is a line of the standard input.
+    #[arg(long)]
+    named: bool,
     /// Only kernels whose `crate::kernel` contains this.
     filter: Option<String>,
 }
@@ -60,9 +64,17 @@ fn main() -> ExitCode {
             }
         }
     }
+    let names = match options.named.then(|| io::stdin().lines().collect::<Result<HashSet<_>, _>>()).transpose() {
+        Ok(names) => names,
+        Err(error) => {
+            eprintln!("error: standard input: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let filter = options.filter.take().unwrap_or_default();
+    let is_wanted = |name: &String| name.contains(&filter) && names.as_ref().is_none_or(|names| names.contains(name));
     let all = registries().into_iter().flat_map(Registry::instances);
-    let all: Vec<&Instance> = all.filter(|instance| name(instance).contains(&filter)).collect();
+    let all: Vec<&Instance> = all.filter(|instance| is_wanted(&name(instance))).collect();
     let lines: Vec<_> = all.par_iter().map(|instance| describe(instance, &options, version.as_deref())).collect();
     let mut code = ExitCode::SUCCESS;
     for (instance, line) in all.iter().zip(lines) {
