@@ -1,8 +1,6 @@
 //! The definition of matrix products and of sums of products over pairs of axes.
 
-use ndarray::{
-    Array, ArrayD, ArrayView, ArrayView1, ArrayView2, ArrayViewD, ArrayViewMut, Axis, Dimension, Ix2, IxDyn, indices,
-};
+use ndarray::{Array, ArrayD, ArrayView, ArrayView2, ArrayViewD, ArrayViewMut, Axis, Dimension, Ix2, IxDyn, indices};
 
 use crate::{
     AlgoError, Result,
@@ -105,17 +103,19 @@ where
 }
 
 /// A product whose results are those of `sum` for a row of a and a column of b.
-fn of_rows_and_columns<T, U, K: Dimension>(
+fn of_rows_and_columns<T: Clone, U, K: Dimension>(
     a: ArrayViewD<'_, T>,
     b: ArrayViewD<'_, T>,
-    sum: impl Fn(ArrayView1<'_, T>, ArrayView1<'_, T>) -> U,
+    sum: impl Fn(&[T], &[T]) -> U,
 ) -> Result<Array<U, K>> {
     let (shape, a, b) = MatmulShape::on_host(a, b)?;
     let mut c = Vec::new();
     for at in indices(IxDyn(&shape.batch)) {
         let (a, b) = (matrix_at(&a, at.slice()), matrix_at(&b, at.slice()));
+        let columns: Vec<_> = b.columns().into_iter().map(|column| column.to_vec()).collect();
         for row in a.rows() {
-            c.extend(b.columns().into_iter().map(|column| sum(row, column)));
+            let row = row.to_vec();
+            c.extend(columns.iter().map(|column| sum(&row, column)));
         }
     }
     in_shape(&shape, c)

@@ -44,7 +44,7 @@ const SKIPPED_BY_RACECHECK: [&str; 7] = [
     "device::two_solves_at_once",
 ];
 /// Tests that take racecheck a minute and a half or more, by the ends of their names. They begin first, so that the others fill the time beside them.
-const SLOW_UNDER_RACECHECK: [&str; 35] = [
+const SLOW_UNDER_RACECHECK: [&str; 36] = [
     "::many_selected_around_tiles",
     "::many_selected_of_any_type",
     "::many_selected_that_are_not_aligned",
@@ -61,7 +61,8 @@ const SLOW_UNDER_RACECHECK: [&str; 35] = [
     "::captured_precisions_are_replayed",
     "::segments_of_recurrences",
     "::states_of_any_size",
-    "::programs_measure_on_a_device",
+    "::primitives_are_measured_on_a_device",
+    "::sparse_products_and_solves_are_measured_on_a_device",
     "::poisson_as_on_the_cpu",
     "::wathen_as_on_the_cpu",
     "::many_values_in_segments",
