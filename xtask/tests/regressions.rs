@@ -1,4 +1,6 @@
 //! `cargo xtask bench` from end to end, on a benchmark whose speed is known.
+//!
+//! Tests run side by side: where they judge times, these are computed, or may be disturbed.
 #![allow(missing_docs)]
 
 use std::{
@@ -6,19 +8,9 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
 };
-
-/// Two tests that measure at a time would be each other's noise.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The benchmark, as cargo built it beside this test.
 fn planted() -> PathBuf {
@@ -101,7 +93,6 @@ impl Drop for Load {
 
 #[test]
 fn a_slowdown_of_20_percent_is_caught() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let slow = build(folder.path(), "slow", "PLANTED_QUIET=1 PLANTED_WORK=1.2");
     let base = build(folder.path(), "base", "PLANTED_QUIET=1");
@@ -118,7 +109,6 @@ fn a_slowdown_of_20_percent_is_caught() {
 
 #[test]
 fn repeats_of_one_build_are_the_same_on_a_quiet_machine() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let [this, base] = ["this", "base"].map(|name| build(folder.path(), name, "PLANTED_QUIET=1"));
     let ended = bench(&["--programs", text(&this), "--against", text(&base)], folder.path());
@@ -131,7 +121,6 @@ fn repeats_of_one_build_are_the_same_on_a_quiet_machine() {
 /// On the clock of this machine, whoever else uses it: figures that it disturbs may be left unjudged, and are never called slower.
 #[test]
 fn repeats_of_one_build_raise_no_alarm_idle_or_under_load() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let [this, base] = ["this", "base"].map(|name| build(folder.path(), name, ""));
     let no_alarm = |when: &str| {
@@ -148,7 +137,6 @@ fn repeats_of_one_build_raise_no_alarm_idle_or_under_load() {
 
 #[test]
 fn what_scatters_vanishes_or_fails_is_said() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let against = |variables: &str| {
         let (this, base) = (build(folder.path(), "this", variables), build(folder.path(), "base", ""));
@@ -175,7 +163,6 @@ fn what_scatters_vanishes_or_fails_is_said() {
 
 #[test]
 fn baselines_are_saved_found_and_refused() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let this = build(folder.path(), "this", "");
     let bench =
