@@ -21,15 +21,11 @@ use std::{
 };
 
 use crate::{
-    Arguments, Binary, CudaVersion, Device, Dim3, DriverError, Header, LaunchConfig, Program, Result, Stream,
+    Arguments, Binary, Device, Dim3, DriverError, Header, LaunchConfig, Program, Result, Stream,
     loaded::Loaded,
     module::same_device,
-    nvrtc::{self, Arch, HOPPER},
+    nvrtc::{Arch, HOPPER},
 };
-
-/// The option that leaves optimisations out, and the oldest NVRTC that was seen to know it.
-const FAST_COMPILE: &str = "--Ofast-compile=max";
-const KNOWS_FAST_COMPILE: CudaVersion = CudaVersion { major: 13, minor: 0 };
 
 /// A `.cu` file and the headers it includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,17 +166,6 @@ impl Instance {
     /// Those of [`Program::compile`].
     pub fn compile(&self, arch: Arch) -> Result<Binary> {
         self.program().compile(arch)
-    }
-
-    /// Compiles for `arch` with few optimisations, or takes the result from the cache: it tells whether the kernel compiles, in a third of the time
-    /// that its machine code takes where NVRTC is 13.0 or newer. Its code is for no launch.
-    ///
-    /// # Errors
-    /// Those of [`Program::compile`].
-    pub fn check(&self, arch: Arch) -> Result<Binary> {
-        let (nvrtc, _) = nvrtc::version()?;
-        let program = self.program();
-        if nvrtc < KNOWS_FAST_COMPILE { program.compile(arch) } else { program.option(FAST_COMPILE).compile(arch) }
     }
 
     /// Compiles for `arch` with the assembler's report of registers and memory in the log, or takes the result from the cache.

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         tests![programs_measure_on_the_cpu, peers_on_the_cpu_are_checked, settings_that_mean_nothing_end_a_program];
     let kernels = benches::memory::KERNELS
         .checks()
-        .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.check(arch).map(drop)?)));
+        .map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .group("cpu", Ok::<_, String>(()), "", anywhere)
         .group(

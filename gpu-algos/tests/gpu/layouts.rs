@@ -8,7 +8,12 @@ use testkit::{Layout, Outcome, Rng};
 
 /// Whether racecheck watches, which takes hundreds of times as long: of kernels whose blocks meet nowhere a few hundred blocks are enough then.
 pub fn is_under_racecheck() -> bool {
-    env::var_os("GPU_TESTS_TOOL").is_some_and(|tool| tool == "racecheck")
+    let tool = env::var_os("GPU_TESTS_TOOL").unwrap_or_default();
+    match tool.to_str() {
+        Some("racecheck") => true,
+        Some("" | "memcheck" | "synccheck" | "initcheck") => false,
+        _ => panic!("GPU_TESTS_TOOL is {tool:?}; a tool is memcheck, racecheck, synccheck or initcheck"),
+    }
 }
 
 /// The view of an array of the shape [`Layout::base`].

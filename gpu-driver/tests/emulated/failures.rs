@@ -1092,7 +1092,6 @@ const OTHERS: &[&str] = &[
     "MappedGlBuffer::unmap",
     "MappedGlImage::array_mut",
     "MappedGlImage::unmap",
-    "Instance::check",
     "Instance::compile",
     "Instance::compile_with_report",
     // Calls of the linker cannot be made to fail.

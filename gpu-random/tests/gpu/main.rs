@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         Err(error) => Err(error.to_string()),
     });
     let kernels = gpu_random::KERNELS.checks().chain(KERNELS.checks());
-    let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.check(arch).map(drop)?)));
+    let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     Suite::new()
         .cases("device", device(), "GPU_TESTS", on_device.iter().copied().map(beside_curand))
         .group("large", large, if on_gpu.is_some() { "GPU_TESTS" } else { "" }, tests![more_than_32_bits_count])

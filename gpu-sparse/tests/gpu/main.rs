@@ -84,7 +84,7 @@ fn main() -> ExitCode {
     let is_emulated = device().is_ok_and(|device| device.is_emulated());
     let (of_real, most_work) = if is_emulated { ("real, Jacobi alone", EMULATED_WORK) } else { ("real", usize::MAX) };
     let kernels = KERNELS.checks();
-    let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.check(arch).map(drop)?)));
+    let kernels = kernels.map(|(name, instance, arch)| (name, move |_: &()| Ok(instance.compile(arch).map(drop)?)));
     let suite = Suite::new()
         .group("device", device(), "GPU_TESTS", on_device)
         .group("device", device(), "GPU_TESTS", examples::TESTS)
