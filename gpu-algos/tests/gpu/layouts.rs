@@ -6,12 +6,12 @@ use gpu_algos::gpu_array::{self, Element, GpuArray, GpuView, gpu_driver::Device}
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use testkit::{Layout, Outcome, Rng};
 
-/// Whether racecheck watches, which takes hundreds of times as long: of kernels whose blocks meet nowhere a few hundred blocks are enough then.
-pub fn is_under_racecheck() -> bool {
+/// Whether racecheck or initcheck watches, which take hundreds of times as long: of kernels whose blocks meet nowhere a few hundred blocks are enough then.
+pub fn is_under_slow_tool() -> bool {
     let tool = env::var_os("GPU_TESTS_TOOL").unwrap_or_default();
     match tool.to_str() {
-        Some("racecheck") => true,
-        Some("" | "memcheck" | "synccheck" | "initcheck") => false,
+        Some("racecheck" | "initcheck") => true,
+        Some("" | "memcheck" | "synccheck") => false,
         _ => panic!("GPU_TESTS_TOOL is {tool:?}; a tool is memcheck, racecheck, synccheck or initcheck"),
     }
 }

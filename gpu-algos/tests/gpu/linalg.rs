@@ -15,7 +15,7 @@ use ndarray::{Array, Array1, Array2, Array3, ArrayD, ArrayView2, Axis, Ix2, Ix3,
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, tests};
 
 use crate::{
-    layouts::{base, is_under_racecheck, of_gpu},
+    layouts::{base, is_under_slow_tool, of_gpu},
     matmul::Real,
 };
 
@@ -52,7 +52,7 @@ fn cases(device: &Device) -> Vec<(usize, usize)> {
     let of_size = |(i, n): (usize, usize)| match device.is_emulated() {
         true if n == 5 => vec![100, 0],
         true => vec![[1, 3][i % 2]],
-        false if is_under_racecheck() => vec![0, 1, 3, 100],
+        false if is_under_slow_tool() => vec![0, 1, 3, 100],
         false => vec![0, 1, 3, 100, 5000],
     };
     SIZES.into_iter().enumerate().flat_map(|(i, n)| of_size((i, n)).into_iter().map(move |batch| (n, batch))).collect()

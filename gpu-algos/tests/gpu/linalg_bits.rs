@@ -8,7 +8,7 @@ use ndarray::{Array1, Array2, Array3, ArrayD, ArrayView2, Axis, Ix3, IxDyn, s};
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, tests};
 
 use crate::{
-    layouts::{base, is_under_racecheck, of_gpu},
+    layouts::{base, is_under_slow_tool, of_gpu},
     matmul::Real,
 };
 
@@ -199,7 +199,7 @@ fn every_size_has_the_bits_of_the_serial_loops(device: &Device) -> Outcome {
         let mut rng = rng(221);
         for n in (1..=33).chain([64]) {
             // More than a warp has, and not a multiple of it; on the emulated device for one size of each kernel.
-            let batch = match device.is_emulated() || is_under_racecheck() {
+            let batch = match device.is_emulated() || is_under_slow_tool() {
                 true if [3, 4, 8].contains(&n) => 37,
                 true if n > 33 => 1,
                 true => 3,

@@ -152,6 +152,7 @@ fn main() -> ExitCode {
         .cases("failures", emulated(), require, failures::cases())
         .group("failures", emulated(), require, tests![no_fallible_function_is_forgotten])
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .compiles_quickly(nvrtc::version().map_or(0, |(version, _)| version.major))
         .spread()
         .in_processes(!on_gpu)
         .run()

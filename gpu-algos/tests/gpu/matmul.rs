@@ -19,7 +19,7 @@ use ndarray::{
 };
 use testkit::{Layout, Outcome, Rng, Test, ensure, ensure_eq, rng, same, tests};
 
-use crate::layouts::{Factors, base, factors_of_every_layout, is_under_racecheck, of_gpu};
+use crate::layouts::{Factors, base, factors_of_every_layout, is_under_slow_tool, of_gpu};
 
 pub const TESTS: &[Test<Device>] = tests![
     products_of_awkward_sizes,
@@ -137,7 +137,7 @@ pub fn products_at_edges_of_tiles(device: &Device) -> Outcome {
 pub fn products_of_several_tiles(device: &Device) -> Outcome {
     let mut rng = rng(42);
     let mut shapes = vec![[130, 19, 60], [257, 43, 131], [90, 7, 300], [250, 20, 500], [256, 16, 512], [300, 9, 1030]];
-    if is_under_racecheck() {
+    if is_under_slow_tool() {
         shapes.push([513, 200, 600]);
     } else if !device.is_emulated() {
         shapes.extend([[1000, 500, 3000], [2048, 64, 4096], [4099, 257, 1031], [1024, 1024, 1024]]);
@@ -185,9 +185,12 @@ pub fn products_of_a_line_more_than_whole_tiles(device: &Device) -> Outcome {
 pub fn products_of_equal_shares(device: &Device) -> Outcome {
     let mut rng = rng(48);
     // Rows of f64 that are no whole packs.
-    for [m, k, n] in
-        if device.is_emulated() { [[257, 1031, 33], [257, 1031, 127]] } else { [[257, 1031, 4093], [129, 999, 5001]] }
-    {
+    let doubles = match device.is_emulated() {
+        true => vec![[257, 1031, 33], [257, 1031, 127]],
+        false if is_under_slow_tool() => vec![[257, 1031, 4093]],
+        false => vec![[257, 1031, 4093], [129, 999, 5001]],
+    };
+    for [m, k, n] in doubles {
         of_shapes::<f64>(device, &mut rng, &[m, k], &[k, n])?;
         let mut value =
             |rows, columns| Array2::from_shape_simple_fn((rows, columns), || rng.below(2001) as f64 - 1000.0);
@@ -202,6 +205,7 @@ pub fn products_of_equal_shares(device: &Device) -> Outcome {
     }
     let shapes = match device.is_emulated() {
         true => vec![[257, 1031, 33], [49, 513, 515]],
+        false if is_under_slow_tool() => vec![[257, 1031, 4093]],
         // In the last one a tile's first step begins a share that is rounded.
         false => vec![[257, 1031, 4093], [257, 1024, 4096], [160, 1031, 7400]],
     };

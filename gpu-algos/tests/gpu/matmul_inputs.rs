@@ -10,7 +10,7 @@ use gpu_algos::{
 use ndarray::{Array2, Array3, Dim, Dimension, s};
 use testkit::{Outcome, Rng, Test, ensure, rng, tests};
 
-use crate::{layouts::is_under_racecheck, matmul_precisions::bound as bound_of_precision};
+use crate::{layouts::is_under_slow_tool, matmul_precisions::bound as bound_of_precision};
 
 pub const TESTS: &[Test<Device>] = tests![
     floats_of_any_size_keep_the_bound,
@@ -46,7 +46,7 @@ fn factors(rng: &mut Rng, [m, k, n]: [usize; 3], exponent: i32) -> [Factors; 3] 
 
 /// Rows, terms and columns: each length up to 300 on a GPU.
 fn shapes(device: &Device) -> Vec<[usize; 3]> {
-    if device.is_emulated() || is_under_racecheck() {
+    if device.is_emulated() || is_under_slow_tool() {
         return vec![[1, 9, 5], [17, 16, 18], [33, 300, 40], [66, 65, 63]];
     }
     (1..=300).map(|m| [m, m * 7 % 301 + usize::from(m == 43), m * 11 % 299 + 1]).collect()

@@ -13,7 +13,7 @@ use gpu_algos::{
 use ndarray::{Array2, Array3, ArrayViewD, Axis, array, s};
 use testkit::{Outcome, Rng, Test, ensure, ensure_eq, rng, tests};
 
-use crate::layouts::{Factors, factors_of_every_layout, is_under_racecheck};
+use crate::layouts::{Factors, factors_of_every_layout, is_under_slow_tool};
 
 pub const TESTS: &[Test<Device>] = tests![
     precisions_at_edges_of_tiles,
@@ -96,7 +96,7 @@ pub fn precisions_at_edges_of_tiles(device: &Device) -> Outcome {
         let edges = [1, 63, 64, 65, 127, 128, 129, 191, 255, 256, 257, 300];
         shapes.extend(edges.map(|k| [edges[(k * 5) % 12].max(2), k, edges[(k * 7) % 12].max(2)]));
         let large = [[513, 4097, 130], [1000, 500, 3000], [2048, 64, 4096], [4099, 257, 1031], [1024, 1024, 1024]];
-        shapes.extend(large.into_iter().take(if is_under_racecheck() { 1 } else { 5 }));
+        shapes.extend(large.into_iter().take(if is_under_slow_tool() { 1 } else { 5 }));
     }
     shapes.into_iter().try_for_each(|shape| of_shapes(device, &mut rng, shape))
 }
@@ -296,12 +296,16 @@ pub fn precisions_of_nan_and_infinities(device: &Device) -> Outcome {
 
 pub fn precisions_have_the_same_bits_again(device: &Device) -> Outcome {
     let mut rng = rng(77);
-    let n = if device.is_emulated() { 100 } else { 1111 };
+    let (n, times) = match device.is_emulated() {
+        true => (100, 1),
+        false if is_under_slow_tool() => (400, 3),
+        false => (1111, 20),
+    };
     let a = GpuArray::from_ndarray(device, &random(&mut rng, n, n))?;
     for precision in EACH {
         let product = a.matmul(&a).precision(precision.forced());
         let first = product.eval()?.to_ndarray()?;
-        for _ in 0..if device.is_emulated() { 1 } else { 20 } {
+        for _ in 0..times {
             ensure!(product.eval()?.to_ndarray()? == first, "{precision:?}");
         }
     }

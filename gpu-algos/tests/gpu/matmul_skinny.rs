@@ -9,7 +9,7 @@ use gpu_algos::{
 use ndarray::{Array1, Array2, Array3, ArrayView2, Axis, Zip, s};
 use testkit::{Outcome, Rng, Test, ensure, rng, tests};
 
-use crate::{layouts::is_under_racecheck, matmul::near};
+use crate::{layouts::is_under_slow_tool, matmul::near};
 
 pub const TESTS: &[Test<Device>] = tests![
     products_of_few_columns,
@@ -21,7 +21,7 @@ pub const TESTS: &[Test<Device>] = tests![
 
 /// Rows, terms and columns.
 fn shapes(device: &Device) -> Vec<[usize; 3]> {
-    match device.is_emulated() || is_under_racecheck() {
+    match device.is_emulated() || is_under_slow_tool() {
         true => vec![[300, 516, 32], [256, 1000, 21], [132, 2048, 16], [64, 1540, 9], [500, 512, 8], [68, 4096, 2]],
         false => {
             vec![[8500, 516, 32], [4100, 1000, 21], [4096, 2048, 16], [8192, 1540, 9], [9000, 512, 8], [4000, 4096, 2]]

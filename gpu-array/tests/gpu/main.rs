@@ -119,6 +119,7 @@ fn main() -> ExitCode {
         .group("failures", emulated(), require, by_failure)
         .group("kernels", compiler(), "GPU_COMPILE", halves::COMPILED)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .compiles_quickly(nvrtc::version().map_or(0, |(version, _)| version.major))
         .spread()
         .in_processes(!on_gpu)
         .run()

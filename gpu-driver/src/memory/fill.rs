@@ -96,7 +96,7 @@ impl<T: DevicePod> DeviceSliceMut<'_, T> {
         }
         let current = self.home.device().enter()?;
         self.write_first(offset::<T>(self.address, place.start), value, &current)?;
-        let one = Pitched { layers: 1, rows: 1, columns: 1, ..place };
+        let one = Pitched { layers: 1, rows: 1, ..place };
         self.double(place.columns, 1, |columns| Pitched { columns, ..one }, &current)?;
         let one = Pitched { columns: place.columns, ..one };
         self.double(place.rows, place.pitch, |rows| Pitched { rows, ..one }, &current)?;

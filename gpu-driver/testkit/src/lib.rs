@@ -8,7 +8,7 @@ use std::{
     collections::HashSet,
     env,
     error::Error,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fmt::Display,
     path::PathBuf,
     process::{Command, ExitCode, Stdio},
@@ -17,7 +17,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed};
 
-use workers::{Case, Workers};
+use workers::{Case, Variable, Workers};
 
 mod compare;
 mod failures;
@@ -58,6 +58,8 @@ pub struct Suite {
     /// How many tests were there before the last group came.
     before_last: usize,
     in_processes: bool,
+    /// The variable of the processes of some tests.
+    variable: Option<Variable>,
 }
 
 impl std::fmt::Debug for Suite {
@@ -137,7 +139,7 @@ impl Suite {
                 }
                 outcome
             };
-            self.cases.push(Case { name: told, ignored, run: Box::new(run) });
+            self.cases.push(Case { name: told, ignored, with_variable: false, run: Box::new(run) });
         }
         self
     }
@@ -153,9 +155,31 @@ impl Suite {
                 Ok(())
             };
             // `--ignored` filters out tests without this flag.
-            self.cases.push(Case { name: format!("{group}::{name}"), ignored: true, run: Box::new(run) });
+            let name = format!("{group}::{name}");
+            self.cases.push(Case { name, ignored: true, with_variable: false, run: Box::new(run) });
         }
         self
+    }
+
+    /// Has the last group compile with few optimisations, in a third of the time, where tests run in [processes](Suite::in_processes) and NVRTC knows the
+    /// option, which it does since 13.0 (`nvrtc` is its major version): such tests ask whether kernels compile, and launch none. They have processes of
+    /// their own, since NVRTC keeps the option for later programs of a process.
+    #[must_use]
+    pub fn compiles_quickly(self, nvrtc: u32) -> Self {
+        const OPTIONS: &str = "GPU_NVRTC_OPTIONS";
+        let options = env::var(OPTIONS).unwrap_or_default();
+        if nvrtc < 13 { self } else { self.with_variable(OPTIONS, format!("{options} --Ofast-compile=max").trim()) }
+    }
+
+    /// Runs the tests of the last group in processes of their own, which have `variable`, where tests run in [processes](Suite::in_processes) at all.
+    ///
+    /// # Panics
+    /// When an earlier group has such a variable: there is one.
+    #[must_use]
+    pub fn with_variable(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
+        assert!(self.variable.is_none(), "two groups have a variable");
+        self.cases[self.before_last..].iter_mut().for_each(|case| case.with_variable = true);
+        Self { variable: Some((variable, value.into())), ..self }
     }
 
     /// Spreads the tests of the last group evenly among those before it. NVRTC compiles one program at a time, so tests that compile leave cores idle
@@ -199,7 +223,8 @@ impl Suite {
             return workers::serve(self.cases);
         }
         let workers = self.in_processes.then(Workers::default);
-        let trial = |case: Case| match workers.clone() {
+        let with_variable = self.variable.filter(|_| self.in_processes).map(Workers::with);
+        let trial = |case: Case| match if case.with_variable { &with_variable } else { &workers }.clone() {
             Some(workers) => {
                 let name = case.name.clone();
                 case.trial(move |_| workers.run(&name))
@@ -208,7 +233,8 @@ impl Suite {
         };
         let trials = self.cases.into_iter().map(trial).collect();
         let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
-        let ended_well = workers.is_none_or(|workers| workers.end());
+        let ended_well =
+            [workers, with_variable].into_iter().flatten().fold(true, |well, workers| workers.end() && well);
         if ended_well { conclusion.exit_code() } else { ExitCode::FAILURE }
     }
 }

@@ -5,7 +5,9 @@
 
 use std::{
     any::Any,
-    env, io,
+    env,
+    ffi::OsString,
+    io,
     io::{BufRead, BufReader, Read, Write},
     os::{
         fd::{AsFd, OwnedFd},
@@ -30,13 +32,15 @@ type Run = Box<dyn FnOnce() -> Result<(), Failed> + Send>;
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) ignored: bool,
+    /// Whether it runs in the processes that have a variable.
+    pub(crate) with_variable: bool,
     pub(crate) run: Run,
 }
 
 impl Case {
     /// The test as it is reported, run by `by`.
     pub(crate) fn trial(self, by: impl FnOnce(Run) -> Result<(), Failed> + Send + 'static) -> Trial {
-        let Self { name, ignored, run } = self;
+        let Self { name, ignored, run, .. } = self;
         Trial::test(name, move || by(run)).with_ignored_flag(ignored)
     }
 }
@@ -87,13 +91,25 @@ fn text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("with something that is no text")
 }
 
+/// A variable of a process, and its value.
+pub(crate) type Variable = (&'static str, OsString);
+
 /// Processes that run tests; each starts when a test finds none idle.
 #[derive(Clone, Default)]
-pub(crate) struct Workers(Arc<Mutex<Vec<Worker>>>);
+pub(crate) struct Workers {
+    idle: Arc<Mutex<Vec<Worker>>>,
+    /// A variable that each of them has.
+    variable: Option<Variable>,
+}
 
 impl Workers {
+    /// Processes that have this variable.
+    pub(crate) fn with(variable: Variable) -> Self {
+        Self { variable: Some(variable), ..Self::default() }
+    }
+
     fn all(&self) -> MutexGuard<'_, Vec<Worker>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a test in a process that runs no other one meanwhile.
@@ -101,7 +117,8 @@ impl Workers {
         let idle = self.all().pop();
         let mut worker = match idle {
             Some(worker) => worker,
-            None => Worker::start().map_err(|error| format!("no process for tests could be started: {error}"))?,
+            None => Worker::start(self.variable.as_ref())
+                .map_err(|error| format!("no process for tests could be started: {error}"))?,
         };
         let ran = std::mem::replace(&mut worker.last, name.to_owned());
         match worker.run(name) {
@@ -141,9 +158,12 @@ struct Worker {
 }
 
 impl Worker {
-    fn start() -> io::Result<Self> {
+    fn start(variable: Option<&Variable>) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let mut command = Command::new(env::current_exe()?);
+        if let Some((name, value)) = variable {
+            command.env(name, value);
+        }
         if env::var_os(SEED).is_none() {
             // The seed that this process announces, where none is given.
             command.env(SEED, process::id().to_string());

@@ -12,11 +12,21 @@ use testkit::{Outcome, Suite, ensure, ensure_eq, tests};
 /// The variable that asks for the suite that is run.
 const INNER: &str = "TESTKIT_TESTS_INNER";
 
+/// The variable of one of its groups.
+const VARIABLE: &str = "TESTKIT_TESTS_VARIABLE";
+
 fn main() -> ExitCode {
     let inner = tests![passes, passes_too, fails, panics, ends_its_process, aborts_behind_the_last_test];
-    let outer = tests![each_test_has_its_end, a_process_that_ends_badly_fails_the_program];
+    let outer = tests![
+        each_test_has_its_end,
+        a_process_that_ends_badly_fails_the_program,
+        a_variable_is_that_of_its_group_alone,
+    ];
     if env::var_os(INNER).is_some() {
-        return Suite::new().group("inner", Ok::<_, String>(()), "", inner).in_processes(true).run();
+        let needed = Ok::<_, String>(());
+        let suite = Suite::new().group("inner", needed.clone(), "", inner);
+        let suite = suite.group("with", needed, "", tests![tells_the_variable]).with_variable(VARIABLE, "a word");
+        return suite.spread().in_processes(true).run();
     }
     Suite::new().group("processes", Ok::<_, String>(()), "", outer).run()
 }
@@ -27,6 +37,12 @@ fn tell_process(name: &str) {
 
 fn passes(_: &()) -> Outcome {
     tell_process("passes");
+    ensure_eq!(env::var_os(VARIABLE), None);
+    Ok(())
+}
+
+fn tells_the_variable(_: &()) -> Outcome {
+    tell_process(&format!("{:?}", env::var_os(VARIABLE)));
     Ok(())
 }
 
@@ -79,7 +95,7 @@ fn processes(text: &str) -> HashSet<u32> {
 
 fn each_test_has_its_end(_: &()) -> Outcome {
     let (text, parent, ended_well) = run(&["--skip", "aborts"], "")?;
-    ensure!(!ended_well && text.contains("2 passed; 3 failed"), "{text}");
+    ensure!(!ended_well && text.contains("3 passed; 3 failed"), "{text}");
     for reason in
         ["a reason\nof two lines", "test panicked: a panic of 7", "the process that ran it ended: exit status: 9"]
     {
@@ -91,6 +107,14 @@ fn each_test_has_its_end(_: &()) -> Outcome {
     ensure!(ended_well && text.contains("2 passed; 0 failed") && processes(&text).len() == 1, "{text}");
     let (text, parent, _) = run(&["passes"], "no")?;
     ensure_eq!(processes(&text), HashSet::from([parent]));
+    Ok(())
+}
+
+fn a_variable_is_that_of_its_group_alone(_: &()) -> Outcome {
+    let (text, ..) = run(&["--test-threads", "1", "--skip", "aborts", "--skip", "fails", "--skip", "panics"], "")?;
+    ensure!(text.contains("Some(\"a word\") in ") && processes(&text).len() >= 2, "{text}");
+    let (text, parent, _) = run(&["tells"], "no")?;
+    ensure!(text.contains("None in ") && processes(&text) == HashSet::from([parent]), "{text}");
     Ok(())
 }
 

@@ -127,6 +127,8 @@ fn main() -> ExitCode {
         the_last_handle_ends_the_device_and_a_new_one_starts,
         the_environment_makes_calls_fail,
         pinned_sources_are_read_late_and_pageable_ones_at_once,
+        a_vector_is_copied_without_waiting,
+        boxes_without_bytes_are_not_copied,
         the_legacy_stream_is_ordered_with_blocking_streams_alone,
         the_seed_decides_the_order_of_two_streams,
         polling_ends,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpu_driver::{
-    CudaCode, Device, DeviceVec, DriverError, PinnedVec, Result, Stream,
+    CudaCode, Device, DeviceVec, DriverError, PinnedVec, Pitched, Result, Stream,
     emulated::{Call, Emulated},
 };
 use testkit::{Outcome, ensure, ensure_eq};
@@ -131,6 +131,33 @@ pub fn an_order_in_a_drop_without_an_event_waits(_: &()) -> Outcome {
     follower.follow_in_drop(&other);
     ensure!(!other.is_idle()?, "waited for though there was an event");
     Ok(device.synchronize()?)
+}
+
+pub fn a_vector_is_copied_without_waiting(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let stream = Stream::new(&device)?;
+    let x = DeviceVec::from_vec(&stream, ramp(LEN))?;
+    ensure!(!stream.is_idle()?, "waited for");
+    ensure_eq!(x.to_vec()?, ramp(LEN));
+    Ok(())
+}
+
+pub fn boxes_without_bytes_are_not_copied(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    let stream = device.stream();
+    let mut host = ramp(LEN);
+    let (mut x, y) = (DeviceVec::from_slice(&stream, &host)?, DeviceVec::from_slice(&stream, &host)?);
+    let before = emulation.calls(Call::Copy)?;
+    for empty in [Pitched::plane(0, 3), Pitched::plane(3, 0), Pitched::volume(0, 3, 3)] {
+        x.as_mut_slice().copy_box_from(empty, y.as_slice(), empty)?;
+        x.as_mut_slice().copy_box_from_slice(empty, &host, empty)?;
+        x.as_slice().copy_box_to_slice(empty, &mut host, empty)?;
+        x.as_mut_slice().fill_box(empty, 7)?;
+    }
+    ensure_eq!(emulation.calls(Call::Copy)?, before);
+    ensure_eq!(x.to_vec()?, ramp(LEN));
+    Ok(())
 }
 
 /// Memory of another library, whose drop waits for the home stream or leaves its owner to a graph.

@@ -51,6 +51,7 @@ pub fn devices_are_found_by_name_and_place(device: &Device) -> Outcome {
 
 pub fn limits_and_preferences_are_read_and_set(device: &Device) -> Outcome {
     let before = device.limit(Limit::StackBytes)?;
+    ensure!(before > 0, "threads have stacks");
     device.set_limit(Limit::StackBytes, before + 1024)?;
     ensure!(device.is_emulated() || device.limit(Limit::StackBytes)? >= before + 1024);
     device.set_limit(Limit::StackBytes, before)?;

@@ -102,6 +102,7 @@ fn main() -> ExitCode {
         .cases("curand", beside, "", curand::ON_DEVICE.iter().copied().map(alone))
         .group("options", compiler(), "GPU_COMPILE", options::OPTIONS)
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .compiles_quickly(nvrtc::version().map_or(0, |(version, _)| version.major))
         .spread()
         .in_processes(on_gpu.is_none())
         .run()

@@ -95,6 +95,7 @@ fn main() -> ExitCode {
         .cases("real", files.clone(), require, real_cases())
         .cases(of_real, files, require, solve_cases(0..most_work))
         .cases("kernels", compiler(), "GPU_COMPILE", kernels)
+        .compiles_quickly(nvrtc::version().map_or(0, |(version, _)| version.major))
         .spread();
     let large = tests![solves_longer_than_one_grid];
     if !is_emulated {

@@ -43,8 +43,19 @@ const SKIPPED_BY_RACECHECK: [&str; 7] = [
     "device::sixteen_threads_at_once",
     "device::two_solves_at_once",
 ];
-/// Tests that take racecheck a minute and a half or more, by the ends of their names. They begin first, so that the others fill the time beside them.
-const SLOW_UNDER_RACECHECK: [&str; 36] = [
+/// Tests that take racecheck or initcheck a minute and a half or more, by the ends of their names. They begin first, so that the others fill the time beside
+/// them.
+const SLOW: [&str; 46] = [
+    "::floats_of_any_size_keep_the_bound_as_for_8_0",
+    "::halves_of_any_size_keep_the_bound_as_for_8_0",
+    "::precisions_of_any_size_keep_the_bound_as_for_8_0",
+    "::complex_numbers_of_any_size_keep_the_bound_as_for_8_0",
+    "::precisions_at_edges_of_tiles",
+    "::precisions_at_edges_of_tiles_as_for_8_0",
+    "::precisions_of_clusters_as_for_8_0",
+    "::halves_of_clusters_as_for_8_0",
+    "::the_fastest_variant_is_kept_for_later_programs",
+    "::one_process_exchanges_arrays_with_cupy_and_pytorch",
     "::many_selected_around_tiles",
     "::many_selected_of_any_type",
     "::many_selected_that_are_not_aligned",
@@ -163,7 +174,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let of_tool = |&tool: &Tool| {
         let skipped = arguments.skipped(tool);
         let mut batches = batches(&of_programs, filter, &skipped, batch);
-        if tool == Tool::Racecheck {
+        if matches!(tool, Tool::Racecheck | Tool::Initcheck) {
             slow_first(&mut batches);
         }
         (tool, batches, skipped)
@@ -314,7 +325,7 @@ fn without_passed(batches: &mut Vec<Batch<'_>>, before: &[parts::PassedBefore]) 
 
 /// Puts the batches with a slow test before the others; either keep their order.
 fn slow_first(batches: &mut [Batch<'_>]) {
-    let is_slow = |test: &String| SLOW_UNDER_RACECHECK.iter().any(|end| test.ends_with(end));
+    let is_slow = |test: &String| SLOW.iter().any(|end| test.ends_with(end));
     batches.sort_by_key(|batch| !batch.tests.iter().any(is_slow));
 }
 
