@@ -153,6 +153,7 @@ fn main() -> ExitCode {
         textures_and_surfaces_that_are_gone_are_reported,
         accesses_beyond_a_surface_are_reported,
         arrays_are_counted_and_given_back,
+        mipmaps_without_memory_tell_their_size,
     ];
     let of_graphics = tests![
         kernels_use_mapped_buffers_of_opengl,

@@ -136,9 +136,9 @@ pub fn an_order_in_a_drop_without_an_event_waits(_: &()) -> Outcome {
 pub fn a_vector_is_copied_without_waiting(_: &()) -> Outcome {
     let device = Emulated::new().open()?;
     let stream = Stream::new(&device)?;
-    let x = DeviceVec::from_vec(&stream, ramp(LEN))?;
+    let x = DeviceVec::from_vec(&stream, ramp(LEN as usize))?;
     ensure!(!stream.is_idle()?, "waited for");
-    ensure_eq!(x.to_vec()?, ramp(LEN));
+    ensure_eq!(x.to_vec()?, ramp(LEN as usize));
     Ok(())
 }
 
@@ -146,7 +146,7 @@ pub fn boxes_without_bytes_are_not_copied(_: &()) -> Outcome {
     let device = Emulated::new().open()?;
     let emulation = device.emulation().ok_or("emulated")?;
     let stream = device.stream();
-    let mut host = ramp(LEN);
+    let mut host = ramp(LEN as usize);
     let (mut x, y) = (DeviceVec::from_slice(&stream, &host)?, DeviceVec::from_slice(&stream, &host)?);
     let before = emulation.calls(Call::Copy)?;
     for empty in [Pitched::plane(0, 3), Pitched::plane(3, 0), Pitched::volume(0, 3, 3)] {
@@ -156,7 +156,7 @@ pub fn boxes_without_bytes_are_not_copied(_: &()) -> Outcome {
         x.as_mut_slice().fill_box(empty, 7)?;
     }
     ensure_eq!(emulation.calls(Call::Copy)?, before);
-    ensure_eq!(x.to_vec()?, ramp(LEN));
+    ensure_eq!(x.to_vec()?, ramp(LEN as usize));
     Ok(())
 }
 

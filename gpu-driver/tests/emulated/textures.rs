@@ -1,9 +1,11 @@
 //! Mistakes with textures and surfaces, which a GPU answers with undefined values or a fault without a line.
 
 use gpu_driver::{
-    ArrayShape, CudaArray, CudaCode, Device, LaunchConfig, Sampling, Stream, Surface, Texture, emulated::Emulated,
+    ArrayShape, CudaArray, CudaCode, Device, DriverError, LaunchConfig, MipmappedArray, Sampling, Stream, Surface,
+    Texture,
+    emulated::{Call, Emulated},
 };
-use testkit::{Outcome, ensure};
+use testkit::{Outcome, ensure, ensure_eq};
 
 const TEXT: &str = r#"
 extern "C" __global__ void read(unsigned long long t, float *y, int how) {
@@ -116,5 +118,20 @@ pub fn arrays_are_counted_and_given_back(_: &()) -> Outcome {
     ensure!(emulation.live_allocations()? == live + 1, "the texture keeps it");
     drop(texture);
     ensure!(emulation.live_allocations()? == live);
+    Ok(())
+}
+
+/// The levels behind the first one have a third of its elements at most.
+pub fn mipmaps_without_memory_tell_their_size(_: &()) -> Outcome {
+    let device = Emulated::new().open()?;
+    let emulation = device.emulation().ok_or("emulated")?;
+    let stream = device.stream();
+    emulation.fail(Call::Allocation, 1, true)?;
+    let error = MipmappedArray::<f32>::zeros(&stream, ArrayShape::plane(10, 12), 2).err();
+    emulation.stop_failing()?;
+    let Some(DriverError::OutOfMemory { requested_bytes, free_bytes: None }) = error else {
+        return Err(format!("{error:?}").into());
+    };
+    ensure_eq!(requested_bytes, 4 * 120 + 4 * 40);
     Ok(())
 }
