@@ -8,7 +8,6 @@ use super::{
     precision::Precision,
     problem::{MatmulProblem, MatmulShape},
     tensor_cores::{self, Products},
-    warps,
 };
 use crate::common::{
     array_operand::ArrayLayout,
@@ -51,7 +50,9 @@ fn chosen(dtype: DType, shapes: [&[usize]; 2], layout: usize, limits: &DeviceLim
         Ok(MatmulPlan::Stack(policy)) => {
             format!("{} {}", policy.template(dtype), described(&of_stack(&problem, &policy)))
         }
-        Ok(MatmulPlan::Warps(plan)) => format!("{} {}", warps::template(dtype), described(&of_warps(&problem, &plan))),
+        Ok(MatmulPlan::Warps(plan)) => {
+            format!("{} {}", plan.tile.template(dtype), described(&of_warps(&problem, &plan)))
+        }
         Ok(MatmulPlan::Tiles(plan)) => {
             let (kernel, splits) = (plan.policy.template(dtype), plan.grid.splits);
             format!("{kernel} splits {splits} {}", described(&of_tiles(plan.problem(&problem), &plan)))

@@ -21,7 +21,7 @@ use super::{
     stack::{StackPolicy, is_narrow},
     tensor_cores::{self, Products},
     tile::PACK_BYTES,
-    warps::{self, WarpPlan},
+    warps::{WarpPlan, WarpTile},
 };
 use crate::{
     AlgoError, Result,
@@ -101,7 +101,7 @@ pub(super) fn run(
         MatmulPlan::Stack(policy) => {
             (stack_kernel(problem.dtype, &policy, false, device)?, of_stack(problem, &policy), None)
         }
-        MatmulPlan::Warps(plan) => (warps_kernel(problem.dtype, device)?, of_warps(problem, &plan), None),
+        MatmulPlan::Warps(plan) => (warps_kernel(problem.dtype, plan.tile, device)?, of_warps(problem, &plan), None),
         MatmulPlan::Tiles(plan) => {
             let problem = plan.problem(problem);
             let epilogue = epilogue.map(|epilogue| epilogue.placed(problem, PACK_BYTES / problem.dtype.bytes()));
@@ -205,19 +205,19 @@ pub(super) fn of_stack(problem: &MatmulProblem, policy: &StackPolicy) -> Launch 
     Launch { params, scratch_word: SCRATCH_WORD, scratch: ScratchNeed::None, config }
 }
 
-fn warps_kernel(dtype: DType, device: &Device) -> Result<GeneratedKernel> {
+fn warps_kernel(dtype: DType, tile: &WarpTile, device: &Device) -> Result<GeneratedKernel> {
     /// The keys of kernels of warps.
     static SPACE: KernelSpace = KernelSpace::new();
-    let key = [SPACE.word(), element_key(dtype)];
-    Ok(device.generated_kernel(&SPACE, &key, || Ok(program::of_warps(dtype)))?)
+    let key = [SPACE.word(), element_key(dtype), tile.key()];
+    Ok(device.generated_kernel(&SPACE, &key, || Ok(program::of_warps(dtype, tile)))?)
 }
 
 /// The launch of a plan of warps.
 pub(super) fn of_warps(problem: &MatmulProblem, plan: &WarpPlan) -> Launch {
     let config = LaunchConfig {
         grid: (plan.grid.launched as u32).into(),
-        block: warps::TILE.threads().into(),
-        shared_bytes: warps::TILE.shared_bytes() as u32,
+        block: plan.tile.threads().into(),
+        shared_bytes: plan.tile.shared_bytes() as u32,
     };
     let params = params_of(problem, Some(&plan.grid), plan.is_c_packed);
     Launch { params, scratch_word: SCRATCH_WORD, scratch: plan.grid.scratch, config }

@@ -11,7 +11,8 @@ use super::{
     params::{ExtendedParams, PARAMS, check_text},
     policy::{MatmulPolicy, TileKernel, cuda_element},
     stack::{StackPolicy, is_narrow},
-    tensor_cores, warps,
+    tensor_cores,
+    warps::WarpTile,
 };
 use crate::common::launch::with_headers;
 
@@ -80,8 +81,8 @@ pub(super) fn listed() -> ExtendedParams {
 }
 
 /// The program of the kernel of warps.
-pub(super) fn of_warps(dtype: DType) -> Program {
-    program_with(WARPS, dtype, warps::template(dtype), "", &[MATMUL])
+pub(super) fn of_warps(dtype: DType, tile: &WarpTile) -> Program {
+    program_with(WARPS, dtype, tile.template(dtype), "", &[MATMUL])
 }
 
 /// The program of the kernel that `template` names in a header, which includes `further`, with the text of its parameters.

@@ -14,6 +14,7 @@ use super::{
     stack::{StackPolicy, TILES},
     tensor_cores::{self, BoxOrder},
     tile::{BOXES, COMPLEX_BOXES, MatmulTile, SKINNY},
+    warps,
 };
 
 /// The architecture of the samples.
@@ -91,9 +92,10 @@ pub(crate) fn add_to(registry: Registry) -> Registry {
     let registry = of_boxes(tensor_cores::samples::add_to(registry));
     let stacks = [DType::F32, DType::F64].into_iter().flat_map(|dtype| TILES.map(|tile| (dtype, tile)));
     let stacks = stacks.chain([(DType::C64, TILES[0])]);
-    let registry = [DType::F32, DType::U32]
+    let warps = [(DType::F32, &warps::TILE), (DType::U32, &warps::TILE), (DType::F32, &warps::SHARED_RIGHT)];
+    let registry = warps
         .into_iter()
-        .fold(registry, |registry, dtype| registry.with_sample(WARPS.name, program::of_warps(dtype)));
+        .fold(registry, |registry, (dtype, tile)| registry.with_sample(WARPS.name, program::of_warps(dtype, tile)));
     let stack = |tile| StackPolicy { tile, is_a_packed: true, is_b_packed: true, is_c_packed: true };
     let narrow = [(DType::F16, TILES[1]), (DType::F16, TILES[2]), (DType::I8, TILES[1])];
     let registry = stacks.chain(narrow).fold(registry, |registry, (dtype, tile)| {

@@ -7,9 +7,12 @@
 // a tile has few values along k, and no thread waits for those of another warp. A thread keeps
 // THREAD_M * THREAD_N sums, and adds the products of a sum in the order of k.
 //
+// With TERMS the warps of a block read one b, of at most so many rows, which the block copies once.
+//
 // Contract: any grid of blocks of Tile::THREADS, whose warps share the tiles, `tiles_m` * `tiles_n`
-// of each of `matrices` matrices; dynamic shared memory Tile::THREADS / 32 * STAGES * STAGE
-// elements. Strides are in elements and may be negative or 0; those of c lead to each element once.
+// of each of `matrices` matrices; dynamic shared memory TERMS * BLOCK_N + Tile::THREADS / 32 *
+// STAGES * STAGE elements. With TERMS one column of tiles, and one b for all matrices. Strides are
+// in elements and may be negative or 0; those of c lead to each element once.
 // Rows of a and rows of b are whole, aligned packs of 16 bytes. Bytes moved: a once for each column
 // of tiles, b once for each row of tiles, less the reads that the caches serve; c once. Parameters:
 // MatmulParams (params.rs), of which `scratch`, `splits` and `k_per_split` are not read.
@@ -18,9 +21,10 @@
 
 namespace gpu::algos::matmul {
 
-template <int M, int N, int K, int ROWS, int COLUMNS, int STAGES_, int WARPS, int RESIDENT_>
+template <int M, int N, int K, int ROWS, int COLUMNS, int STAGES_, int WARPS, int RESIDENT_,
+          int TERMS_ = 0>
 struct WarpTile {
-    static constexpr int BLOCK_M = M, BLOCK_N = N, BLOCK_K = K;
+    static constexpr int BLOCK_M = M, BLOCK_N = N, BLOCK_K = K, TERMS = TERMS_;
     static constexpr int THREAD_M = ROWS, THREAD_N = COLUMNS, STAGES = STAGES_;
     static constexpr int THREADS = 32 * WARPS, RESIDENT = RESIDENT_; // blocks of a multiprocessor
     // Threads along the rows and columns of a tile.
@@ -29,6 +33,7 @@ struct WarpTile {
     // instructions: 260 in place of 231 us (16384 products of 64 x 64, H200).
     static constexpr int STEPS = 8;
     static_assert(DOWN * ACROSS == 32 && K % STEPS == 0, "a warp has a tile");
+    static_assert(TERMS % K == 0, "whole parts of b");
 };
 
 // A tile of a matrix: its first row and column, and the offsets of c, a and b.
@@ -55,7 +60,9 @@ template <class T, class Tile> struct WarpStages {
     static constexpr int VECTOR_SIZE = 16 / int(sizeof(T));
     // The pad behind rows of a spreads rows that threads read at once over the banks.
     static constexpr int A_PITCH = Tile::BLOCK_K + VECTOR_SIZE, A_SIZE = Tile::BLOCK_M * A_PITCH;
-    static constexpr int STAGE = A_SIZE + Tile::BLOCK_K * Tile::BLOCK_N;
+    static constexpr bool SHARES_B = Tile::TERMS > 0;
+    static constexpr int B_SIZE = Tile::BLOCK_K * Tile::BLOCK_N;
+    static constexpr int STAGE = A_SIZE + (SHARES_B ? 0 : B_SIZE);
     static constexpr int SIZE = Tile::STAGES * STAGE;
     // Packs of a row of a part of a and of b.
     static constexpr int A_PACKS = Tile::BLOCK_K / VECTOR_SIZE,
@@ -64,57 +71,77 @@ template <class T, class Tile> struct WarpStages {
 
     const MatmulParams<MAX_AXES> &params;
     T *const stages;
-    T *to;                   // the next stage
-    uint32_t tile;           // whose parts are copied
-    uint32_t tiles;          // all there are
-    uint32_t step;           // from a tile of this warp to its next
-    const T *a, *b;          // the next packs of this thread
-    int rows, columns, left; // that exist from there on, and values along k
+    uint32_t tile;        // whose parts are copied
+    const uint32_t tiles; // all there are
+    const uint32_t step;  // from a tile of this warp to its next
+    int to = 0;           // the offset of the next stage
+    const T *a = nullptr; // the next packs of this thread
+    const T *b = nullptr;
+    int rows = 0, columns = 0; // that exist from there on
+    int left = 0;              // values along k from this part on
+    // The first packs of this thread in a stage: their offsets, and values of k before them. They
+    // are not computed anew for each part.
+    const int a_at = opaque(row_of(A_PACKS) * A_PITCH + column_of(A_PACKS));
+    const int b_at = opaque(A_SIZE + row_of(B_PACKS) * Tile::BLOCK_N + column_of(B_PACKS));
+    const int a_before = opaque(column_of(A_PACKS)), b_before = opaque(row_of(B_PACKS));
+
+    __device__ __forceinline__ WarpStages(const MatmulParams<MAX_AXES> &params, T *stages,
+                                          uint32_t first, uint32_t tiles, uint32_t step)
+        : params(params), stages(stages), tile(first), tiles(tiles), step(step) {}
 
     // Row and column of the first pack of this thread in a part whose rows have so many.
     static __device__ __forceinline__ int row_of(int packs) { return threadIdx.x % 32 / packs; }
     static __device__ __forceinline__ int column_of(int packs) {
         return threadIdx.x % 32 % packs * VECTOR_SIZE;
     }
-    __device__ __forceinline__ T *behind(T *stage) const {
-        return stage + STAGE < stages + SIZE ? stage + STAGE : stages;
+    static __device__ __forceinline__ int behind(int stage) {
+        return stage + STAGE < SIZE ? stage + STAGE : 0;
     }
 
     // Goes to the first parts of tile `tile`.
     __device__ __forceinline__ void enter_tile() {
         const WarpPart part(params, tile, Tile::BLOCK_M, Tile::BLOCK_N);
-        const int64_t row = part.row + row_of(A_PACKS), column = part.column + column_of(B_PACKS);
+        const int64_t row = part.row + row_of(A_PACKS), down = int64_t(params.m) - row;
         a = reinterpret_cast<const T *>(params.a) + part.offsets[1] + row * params.a_outer +
             column_of(A_PACKS);
-        b = reinterpret_cast<const T *>(params.b) + part.offsets[2] +
-            row_of(B_PACKS) * params.b_inner + column;
-        const int64_t down = int64_t(params.m) - row, across = int64_t(params.n) - column;
         rows = down < Tile::BLOCK_M ? int(down) : Tile::BLOCK_M;
-        columns = across < Tile::BLOCK_N ? int(across) : Tile::BLOCK_N;
         left = int(params.k);
+        if constexpr (!SHARES_B) {
+            const int64_t column = part.column + column_of(B_PACKS);
+            const int64_t across = int64_t(params.n) - column;
+            b = reinterpret_cast<const T *>(params.b) + part.offsets[2] +
+                row_of(B_PACKS) * params.b_inner + column;
+            columns = across < Tile::BLOCK_N ? int(across) : Tile::BLOCK_N;
+        }
     }
 
-    // Begins the copies of the next parts of a and b. Elements that do not exist become 0, as
+    // Begins the copies of the next part of b.
+    __device__ __forceinline__ void begin_right() {
+        T *at = stages + to + b_at;
+        const int in_k = columns > 0 ? left - b_before : 0;
+#pragma unroll
+        for (int i = 0; i < Tile::BLOCK_K * B_PACKS / 32; i++) {
+            const int k = i * (32 / B_PACKS);
+            copy_to_shared_if<16>(at + k * Tile::BLOCK_N, b + k * params.b_inner, k < in_k);
+        }
+        b += Tile::BLOCK_K * params.b_inner;
+    }
+
+    // Begins the copies of the next parts. Elements that do not exist become 0, as
     // all do behind the last tile.
     __device__ __forceinline__ void begin() {
-        T *at = to + row_of(A_PACKS) * A_PITCH + column_of(A_PACKS);
-        const bool is_in_k = column_of(A_PACKS) < left;
+        T *at = stages + to + a_at;
+        const bool is_in_k = a_before < left;
 #pragma unroll
         for (int i = 0; i < Tile::BLOCK_M * A_PACKS / 32; i++) {
             const int row = i * (32 / A_PACKS);
             copy_to_shared_if<16>(at + row * A_PITCH, a + row * params.a_outer,
                                   is_in_k && row < rows);
         }
-        at = to + A_SIZE + row_of(B_PACKS) * Tile::BLOCK_N + column_of(B_PACKS);
-        const int in_k = columns > 0 ? left - row_of(B_PACKS) : 0;
-#pragma unroll
-        for (int i = 0; i < Tile::BLOCK_K * B_PACKS / 32; i++) {
-            const int k = i * (32 / B_PACKS);
-            copy_to_shared_if<16>(at + k * Tile::BLOCK_N, b + k * params.b_inner, k < in_k);
-        }
+        if constexpr (!SHARES_B) begin_right();
         end_batch_of_copies();
         to = behind(to);
-        a += Tile::BLOCK_K, b += Tile::BLOCK_K * params.b_inner, left -= Tile::BLOCK_K;
+        a += Tile::BLOCK_K, left -= Tile::BLOCK_K;
         if (left <= 0) {
             tile += step;
             if (tile < tiles) enter_tile();
@@ -130,12 +157,14 @@ template <class T, class Tile> struct WarpSums {
     Pack<T, VECTOR_SIZE> rows[Tile::THREAD_M]; // VECTOR_SIZE values along k
     T columns[2][Tile::THREAD_N];              // of this value along k and of the next
     int down, across;                          // of the first sum in the tile
+    int rows_at, columns_at;                   // its elements in parts of a and b
 
     // Lanes that read at once, the halves of a warp, have few different rows.
     __device__ __forceinline__ WarpSums() {
         constexpr int HALF = Tile::DOWN / 2;
         const int lane = threadIdx.x % 32;
         down = lane % HALF + lane / 16 * HALF, across = lane % 16 / HALF * VECTOR_SIZE;
+        rows_at = opaque(down * Stages::A_PITCH), columns_at = opaque(across);
         clear();
     }
     __device__ __forceinline__ void clear() {
@@ -147,19 +176,17 @@ template <class T, class Tile> struct WarpSums {
     }
 
     // The first elements of the thread in a stage.
-    __device__ __forceinline__ const T *rows_in(const T *stage) const {
-        return stage + down * Stages::A_PITCH;
-    }
-    __device__ __forceinline__ const T *columns_in(const T *stage) const {
-        return stage + Stages::A_SIZE + across;
+    __device__ __forceinline__ const T *rows_in(const T *stage) const { return stage + rows_at; }
+    __device__ __forceinline__ const T *columns_in(const T *part_of_b) const {
+        return part_of_b + columns_at;
     }
     __device__ __forceinline__ void load_row(int i, const T *from) {
         rows[i] = load_pack<T, VECTOR_SIZE>(from + i * Tile::DOWN * Stages::A_PITCH);
     }
-    __device__ __forceinline__ void load_first(const T *stage) {
+    __device__ __forceinline__ void load_first(const T *stage, const T *part_of_b) {
 #pragma unroll
         for (int i = 0; i < Tile::THREAD_M; i++) load_row(i, rows_in(stage));
-        load_fragment<Tile::ACROSS>(columns[0], columns_in(stage));
+        load_fragment<Tile::ACROSS>(columns[0], columns_in(part_of_b));
     }
 
     // Adds the products of value K along k and of those behind it, STEPS in all. Columns of the
@@ -187,15 +214,16 @@ template <class T, class Tile> struct WarpSums {
         }
     }
 
-    // Adds the products of the parts in stage `here`, whose first elements have been read, and
-    // reads the first ones of the next stage.
-    __device__ __forceinline__ void add(const T *here, const T *next) {
-        const T *from_rows = rows_in(here), *from_columns = columns_in(here);
+    // Adds the products of the parts of a and b that are `here`, whose first elements have been
+    // read, and reads those of the next ones.
+    __device__ __forceinline__ void add(const T *here, const T *b_here, const T *next,
+                                        const T *b_next) {
+        const T *from_rows = rows_in(here), *from_columns = columns_in(b_here);
 #pragma unroll 1
         for (int left = Tile::BLOCK_K - Tile::STEPS; left >= 0; left -= Tile::STEPS) {
             const T *next_rows = left > 0 ? from_rows + Tile::STEPS : rows_in(next);
             const T *next_columns =
-                left > 0 ? from_columns + Tile::STEPS * Tile::BLOCK_N : columns_in(next);
+                left > 0 ? from_columns + Tile::STEPS * Tile::BLOCK_N : columns_in(b_next);
             steps<0>(from_rows, from_columns, next_rows, next_columns);
             from_rows = next_rows, from_columns = next_columns;
         }
@@ -239,28 +267,55 @@ template <class T, class Tile> struct WarpSums {
     }
 };
 
+// Begins the copies of b, by all threads of a block. Rows behind k and columns behind n become 0.
+template <class T, class Tile>
+__device__ __forceinline__ void begin_shared_right(T *to, const MatmulParams<MAX_AXES> &params) {
+    constexpr int VECTOR_SIZE = 16 / int(sizeof(T)), PACKS = Tile::BLOCK_N / VECTOR_SIZE;
+    const T *b = reinterpret_cast<const T *>(params.b);
+#pragma unroll
+    for (int pack = threadIdx.x; pack < Tile::TERMS * PACKS; pack += Tile::THREADS) {
+        const int k = pack / PACKS, column = pack % PACKS * VECTOR_SIZE;
+        copy_to_shared_if<16>(to + k * Tile::BLOCK_N + column, b + k * params.b_inner + column,
+                              k < int(params.k) && column < int(params.n));
+    }
+    end_batch_of_copies();
+}
+
 template <class T, class Tile> __global__ void __launch_bounds__(Tile::THREADS, Tile::RESIDENT)
     matmul_warps(const __grid_constant__ MatmulParams<MAX_AXES> params) {
     typedef WarpStages<T, Tile> Stages;
     constexpr int AHEAD = Tile::STAGES - 1;
-    SHARED_DYNAMIC(T, stages_of_warps);
-    T *const stages = stages_of_warps + threadIdx.x / 32 * Stages::SIZE;
+    SHARED_DYNAMIC(T, shared_right);
+    T *const stages = shared_right + Tile::TERMS * Tile::BLOCK_N + threadIdx.x / 32 * Stages::SIZE;
     // Neighbouring tiles go to different blocks, so that all have about as many.
     const uint32_t first = threadIdx.x / 32 * gridDim.x + blockIdx.x;
     const uint32_t step = Tile::THREADS / 32 * gridDim.x;
     const uint32_t tiles = params.tiles_m * params.tiles_n * params.matrices;
     gpu::grid_dependency_wait();
-    if (first >= tiles) return;
-    Stages copies = {params, stages, stages, first, tiles, step};
-    copies.enter_tile();
+    if constexpr (Stages::SHARES_B) {
+        begin_shared_right<T, Tile>(shared_right, params);
+        // A warp without a tile copies a part of b.
+        if (first >= tiles) wait_for_copies<0>();
+    }
+    Stages copies(params, stages, first, tiles, step);
+    if (first < tiles) {
+        copies.enter_tile();
 #pragma unroll 1
-    for (int stage = 0; stage < AHEAD; stage++) copies.begin();
+        for (int stage = 0; stage < AHEAD; stage++) copies.begin();
+        wait_for_copies<AHEAD - 1>();
+    }
+    if constexpr (Stages::SHARES_B) __syncthreads();
+    if (first >= tiles) return;
 
     WarpSums<T, Tile> sums;
-    T *here = stages;
-    wait_for_copies<AHEAD - 1>();
+    int here = 0;
     __syncwarp();
-    sums.load_first(here);
+    // The part of b of a stage, or where warps share it that with number `part`.
+    const auto b_in = [&](int stage, int part) {
+        return Stages::SHARES_B ? shared_right + part * Stages::B_SIZE
+                                : stages + stage + Stages::A_SIZE;
+    };
+    sums.load_first(stages, b_in(0, 0));
     const int parts = int((params.k + Tile::BLOCK_K - 1) / Tile::BLOCK_K);
 #pragma unroll 1
     for (uint32_t tile = first; tile < tiles; tile += step) {
@@ -270,8 +325,9 @@ template <class T, class Tile> __global__ void __launch_bounds__(Tile::THREADS, 
             wait_for_copies<AHEAD - 1>();
             // The next parts have come for all threads.
             __syncwarp();
-            T *const next = copies.behind(here);
-            sums.add(here, next);
+            const int next = Stages::behind(here);
+            sums.add(stages + here, b_in(here, part), stages + next,
+                     b_in(next, part + 1 < parts ? part + 1 : 0));
             // All have read these.
             __syncwarp();
             here = next;

@@ -123,6 +123,9 @@ fn preparations(products: Products, factors: &[FactorLayout; 2], has_warpgroups:
     let left = |order: Option<BoxOrder>| order.map_or(Preparation::Copied(BoxOrder::AlongK), Preparation::InPlace);
     match (a, b) {
         (a, Some(BoxOrder::AlongK)) => (false, [left(a), Preparation::InPlace(BoxOrder::AlongK)]),
+        (Some(BoxOrder::AlongK), _) if factors[1].is_copied_soon(&factors[0]) => {
+            (false, [Preparation::InPlace(BoxOrder::AlongK), Preparation::Copied(BoxOrder::AlongK)])
+        }
         (Some(BoxOrder::AlongK), b) => (true, [left(b), Preparation::InPlace(BoxOrder::AlongK)]),
         (a, None) => (false, [left(a), Preparation::Copied(BoxOrder::AlongK)]),
         (None, b) => (true, [left(b), Preparation::Copied(BoxOrder::AlongK)]),
