@@ -31,7 +31,7 @@ pub(super) struct WarpTile {
 /// H200, f32, us, beside cuBLAS 13.1, as NVRTC compiles it: 16384 products of 64 x 64 231 (294), 4096 of 128 x 128 407 (426). ncu, of the first: 66 % of the
 /// memory's rate, 2.94 instructions a cycle; stalls for each instruction 0.35 dispatch, 0.18 fixed latencies, 0.11 global memory. Also tried there: two
 /// stages and three blocks 260, 8 values along k and three blocks 238 (three stages) and 251 (four), 64 x 64 with 16 x 8 sums 251 (8 values) and 300 (16,
-/// two stages), 64 x 32 255. Until offsets of a thread were kept in registers: 235 and 441.
+/// two stages), 64 x 32 255. Until offsets of a thread stayed in registers: 235 and 441.
 ///
 /// nvcc makes faster code of the same text. With it, in one program: 16384 products of 64 x 64 222 (295), 131072 x 64 of 64 terms 33.1, 32768 x 256 of 256
 /// terms 102 (100). The number of warps matters: two for each scheduler. 10 and 12 of a multiprocessor take 1.2 times as long, 16 spill. Tried besides, 16384

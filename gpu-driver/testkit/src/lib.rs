@@ -233,8 +233,10 @@ impl Suite {
         };
         let trials = self.cases.into_iter().map(trial).collect();
         let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
-        let ended_well =
-            [workers, with_variable].into_iter().flatten().fold(true, |well, workers| workers.end() && well);
+        let mut ended_well = true;
+        for workers in [workers, with_variable].into_iter().flatten() {
+            ended_well &= workers.end();
+        }
         if ended_well { conclusion.exit_code() } else { ExitCode::FAILURE }
     }
 }

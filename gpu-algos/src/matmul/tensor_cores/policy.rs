@@ -261,7 +261,7 @@ pub(super) fn split_time(bytes: usize, multiprocessors: usize) -> f64 {
 /// terms a stage 91.
 ///
 /// One H200, us at 512 and 1024, in C order: bf16 3.2 with 64 x 64 and 5.9 with 128 x 64 (cuBLAS 3.2 and 5.4; 128 x 64 at 512 4.0, 64 x 128 at 1024 7.3);
-/// TF32 6.3 with 64 x 64 and 12.4 with 128 x 64 (cuBLAS 7.0 and 12.7), with b transposed 4.4 and 8.3 (cuBLAS 5.4 and 11.6). Of those of bf16 at 1024 the
+/// TF32 6.0 with 64 x 64 and 11.4 with 128 x 64 (cuBLAS 7.2 and 11.8), with b transposed 4.4 and 8.3 (cuBLAS 5.4 and 11.6). Of those of bf16 at 1024 the
 /// products take 2.3, at the peak of the tensor cores; 64 steps along k alone take 3.2. One warp that copies in place of four has the same times.
 pub(super) const TILES: &[TensorCoreTile] = &[
     TensorCoreTile::new(Products::Tf32, [128, 256], 4, 0.81).by_clusters(2),
