@@ -621,6 +621,21 @@ pub fn fills_beside_a_capture_stay_out_of_it(device: &Device) -> Outcome {
     beside::<PhiloxRng>(device, &|| Generator::with_seeds(&[4, 5, 6]))
 }
 
+/// The device is told the low 32 bits of the number of draws, and whether there are any.
+pub fn offsets_of_multiples_of_2_to_the_32_draws(device: &Device) -> Outcome {
+    for (generators, draws) in [(1, 1u64 << 32), (3, 5 << 32), (64, (1 << 33) + 9)] {
+        for more in [0, 2] {
+            let rng = Generator::<XorwowRng>::new(6).with_order(Order::Generators(generators))?;
+            let rng = rng.with_offset(u64::from(generators) * draws + more);
+            let (mut want, mut got) = ([0u32; 200], DeviceVec::zeros(&device.stream(), 200)?);
+            rng.clone().fill_bits(&mut want[..])?;
+            rng.clone().fill_bits(&mut got)?;
+            ensure!(got.to_vec()? == want, "{generators} generators, {draws} draws and {more} more");
+        }
+    }
+    Ok(())
+}
+
 /// Generators of which the first are a few draws ahead start as those that are level do: their states are not copied from the host.
 pub fn generators_a_little_ahead_start_on_the_device(_: &()) -> Outcome {
     let device = Emulated::new().open()?;

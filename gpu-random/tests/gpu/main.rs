@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         long_fills_are_those_of_the_host,
         discrete_numbers_are_those_of_the_host,
         calls_of_any_kind_and_length_continue,
+        offsets_of_multiples_of_2_to_the_32_draws,
         a_seed_can_be_set_before_each_fill,
         any_number_of_generators,
         parts_of_arrays_are_filled,
